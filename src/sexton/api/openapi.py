@@ -128,12 +128,13 @@ def _errors(one: Operation) -> dict[str, Any]:
                 **({HTML: _content({"type": "string"}, "<!doctype html>…")} if one.page else {}),
             },
         }
-        for status in sorted(_refusals(one))
+        for status in sorted(refusals(one))
     }
 
 
-def _refusals(one: Operation) -> set[int]:
-    """What it says itself, and what stands before every operation: credentials, headers, rates, the body."""
+def refusals(one: Operation) -> set[int]:
+    """The statuses of all refusals: by the operation, and by what is checked before it (credentials, headers,
+    rates, the body)."""
     found = {429, *one.errors}
     if not one.open:
         found |= {401, 403, 404, 422, 503}

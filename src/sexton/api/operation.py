@@ -221,6 +221,7 @@ class Operation(Route):
     heavy: bool = False
     #: Whether callers with the same rights may share the answer: see `sexton.api.shared`.
     shared: bool = False
+    #: Statuses of its refusals, beside those that all such operations have: see `openapi.refusals`.
     errors: tuple[int, ...] = ()
     example: Any = None
     answer_example: Any = None

@@ -24,7 +24,7 @@ ADAPTER: dict[str, Any] = {
 
 
 @operation(
-    routes.PUT_ADAPTER, answer=AdapterView, errors=(409, 422), example=ADAPTER_REQUEST, answer_example=ADAPTER
+    routes.PUT_ADAPTER, answer=AdapterView, errors=(409,), example=ADAPTER_REQUEST, answer_example=ADAPTER
 )
 async def put_adapter(call: Call) -> Answer:
     """Say where entities live. Planned actions name it as their `adapter`; a change counts from the next one
@@ -38,13 +38,13 @@ async def list_adapters(call: Call) -> Answer:
     return Answer(await configured.list_adapters(call.context))
 
 
-@operation(routes.GET_ADAPTER, answer=AdapterView, errors=(404,), answer_example=ADAPTER)
+@operation(routes.GET_ADAPTER, answer=AdapterView, answer_example=ADAPTER)
 async def get_adapter(call: Call) -> Answer:
     """What it was told; secrets by their names."""
     return Answer(await configured.get_adapter(call.context, call.path("adapter")))
 
 
-@operation(routes.DELETE_ADAPTER, status=204, errors=(404,))
+@operation(routes.DELETE_ADAPTER, status=204)
 async def delete_adapter(call: Call) -> Answer:
     """Actions that are planned with it fail, and are tried again, until one of this name is there again."""
     await configured.delete_adapter(call.context, call.path("adapter"))

@@ -26,7 +26,6 @@ class ImportAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @operation(
     routes.IMPORT_SCHEDULES, status=201, body_types=(*LINES_TYPES, CSV), streams=True, answer=ImportAnswer,
-    errors=(409, 422),
     example='{"entity_type": "post", "entity_id": 1, "action": "publish", "at": "2027-03-14T08:00:00Z", '
     '"created_by": "ann"}\n',
     answer_example={"lines": 1, "created": 1},

@@ -33,7 +33,7 @@ NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/content/feeds/Zm9v…/c
 
 
 @operation(
-    routes.CREATE_FEED, status=201, answer=NewFeed, errors=(422,), kept=False,
+    routes.CREATE_FEED, status=201, answer=NewFeed, kept=False,
     example={"name": "Ann's posts", "entity_type": "post", "author": "ann"}, answer_example=NEW_FEED,
 )  # fmt: skip
 async def create_content_feed(call: Call) -> Answer:
@@ -44,23 +44,21 @@ async def create_content_feed(call: Call) -> Answer:
     return Answer(made, headers={"Location": made.path})
 
 
-@operation(
-    routes.LIST_FEEDS, lists=True, answer=list[FeedView], errors=(422,), answer_example=[FEED]
-)  # fmt: skip
+@operation(routes.LIST_FEEDS, lists=True, answer=list[FeedView], answer_example=[FEED])
 async def list_content_feeds(call: Call) -> Answer:
     """In the order in which they were made, without their addresses."""
     return call.paged(await list_feeds(call.reading, **call.filters(FeedsQuery)))
 
 
-@operation(routes.REVOKE_FEED, answer=FeedView, errors=(404,), answer_example=FEED)
+@operation(routes.REVOKE_FEED, answer=FeedView, answer_example=FEED)
 async def revoke_content_feed(call: Call) -> Answer:
     """Its address answers no more."""
     return Answer(await revoke_feed(call.context, call.path("feed")))
 
 
 @operation(
-    routes.READ_FEED, answer=str, errors=(404,), authorise=by_address(FEEDS),
-    media_type="text/calendar", answer_example=CALENDAR,
+    routes.READ_FEED, answer=str, authorise=by_address(FEEDS), media_type="text/calendar",
+    answer_example=CALENDAR,
 )  # fmt: skip
 async def read_content_feed(call: Call) -> Answer:
     """iCalendar: a month back and a year ahead, at most 2000 events. The secret in the address authorises

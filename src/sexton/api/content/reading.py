@@ -67,7 +67,7 @@ EXECUTION: dict[str, Any] = {
 }
 
 
-@operation(routes.CALENDAR, lists=True, answer=list[CalendarEntry], errors=(422,), answer_example=[ENTRY])
+@operation(routes.CALENDAR, lists=True, answer=list[CalendarEntry], answer_example=[ENTRY])
 async def content_calendar(call: Call) -> Answer:
     """In the order of time, series expanded by the code that fires them, the ends of their windows included.
     What was called off is shown only with `status=cancelled`."""
@@ -77,28 +77,20 @@ async def content_calendar(call: Call) -> Answer:
     return call.paged(page)
 
 
-@operation(
-    routes.SCHEDULE_OCCURRENCES, lists=True, answer=list[CalendarEntry], errors=(404, 422),
-    answer_example=[ENTRY],
-)  # fmt: skip
+@operation(routes.SCHEDULE_OCCURRENCES, lists=True, answer=list[CalendarEntry], answer_example=[ENTRY])
 async def schedule_occurrences(call: Call) -> Answer:
     """Each with its state and with the times before and after it; from now on for a year, unless it is said
     otherwise."""
     return call.paged(await list_times(call.reading, _number(call), **call.filters(ScheduleTimesQuery)))
 
 
-@operation(
-    routes.LIST_EXECUTIONS, lists=True, answer=list[ExecutionView], errors=(422,), answer_example=[EXECUTION]
-)
+@operation(routes.LIST_EXECUTIONS, lists=True, answer=list[ExecutionView], answer_example=[EXECUTION])
 async def content_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
     return call.paged(await list_executions(call.reading, **call.filters(ExecutionsQuery)))
 
 
-@operation(
-    routes.SCHEDULE_EXECUTIONS, lists=True, answer=list[ExecutionView], errors=(404, 422),
-    answer_example=[EXECUTION],
-)  # fmt: skip
+@operation(routes.SCHEDULE_EXECUTIONS, lists=True, answer=list[ExecutionView], answer_example=[EXECUTION])
 async def schedule_executions(call: Call) -> Answer:
     """What is under way first, then what has ended, the latest first; skipped times included."""
     number = _number(call)

@@ -70,7 +70,7 @@ NOTICES: dict[str, Any] = {
 
 
 @operation(
-    routes.CREATE_RELEASE, status=201, answer=ReleaseView, errors=(409, 422), example=RELEASE_REQUEST,
+    routes.CREATE_RELEASE, status=201, answer=ReleaseView, example=RELEASE_REQUEST,
     answer_example=RELEASE_ANSWER,
 )  # fmt: skip
 async def create_release(call: Call) -> Answer:
@@ -81,23 +81,21 @@ async def create_release(call: Call) -> Answer:
     return Answer(made, headers={"Location": f"{PREFIX}/content/releases/{made.release_id}"})
 
 
-@operation(
-    routes.LIST_RELEASES, lists=True, answer=list[ReleaseView], errors=(422,), answer_example=[RELEASE_ANSWER]
-)  # fmt: skip
+@operation(routes.LIST_RELEASES, lists=True, answer=list[ReleaseView], answer_example=[RELEASE_ANSWER])
 async def list_releases(call: Call) -> Answer:
     """In the order of their time."""
     return call.paged(await release_view.list_releases(call.reading, **call.filters(ReleasesQuery)))
 
 
-@operation(routes.GET_RELEASE, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
+@operation(routes.GET_RELEASE, answer=ReleaseView, answer_example=RELEASE_ANSWER)
 async def get_release(call: Call) -> Answer:
     """With what became of each item."""
     return Answer(await release_view.get_release(call.reading, call.path("release")))
 
 
 @operation(
-    routes.RESCHEDULE_RELEASE, answer=ReleaseView, errors=(404, 409, 422),
-    example={"local_time": "2027-03-15 09:00"}, answer_example=RELEASE_ANSWER,
+    routes.RESCHEDULE_RELEASE, answer=ReleaseView, example={"local_time": "2027-03-15 09:00"},
+    answer_example=RELEASE_ANSWER,
 )  # fmt: skip
 async def reschedule_release(call: Call) -> Answer:
     """Once this has answered, it does not go out at the time before."""
@@ -106,7 +104,7 @@ async def reschedule_release(call: Call) -> Answer:
 
 
 @operation(
-    routes.CANCEL_RELEASE, answer=ReleaseView, errors=(404, 409, 422), example={"by": "ann"},
+    routes.CANCEL_RELEASE, answer=ReleaseView, example={"by": "ann"},
     answer_example={**RELEASE_ANSWER, "status": "cancelled", "cancelled_by": "ann"},
 )  # fmt: skip
 async def cancel_release(call: Call) -> Answer:
@@ -115,14 +113,14 @@ async def cancel_release(call: Call) -> Answer:
     return Answer(await release.cancel_release(call.context, call.path("release"), by=wish.by))
 
 
-@operation(routes.RUN_RELEASE, answer=ReleaseView, errors=(404, 409), answer_example=RELEASE_ANSWER)
+@operation(routes.RUN_RELEASE, answer=ReleaseView, answer_example=RELEASE_ANSWER)
 async def run_release(call: Call) -> Answer:
     """It goes out now instead of at its time."""
     return Answer(await release.run_release(call.context, call.path("release")))
 
 
 @operation(
-    routes.APPROVE_RELEASE, answer=ReleaseView, errors=(404, 409, 422), example={"by": "eve"},
+    routes.APPROVE_RELEASE, answer=ReleaseView, example={"by": "eve"},
     answer_example={**RELEASE_ANSWER, "needs_approval": True, "approved_by": "eve"},
 )  # fmt: skip
 async def approve_release(call: Call) -> Answer:
@@ -133,7 +131,7 @@ async def approve_release(call: Call) -> Answer:
     return Answer(await release.approve_release(call.context, call.path("release"), by=by))
 
 
-@operation(routes.CHECK_RELEASE, kept=False, answer=ReleaseView, errors=(404,), answer_example=RELEASE_ANSWER)
+@operation(routes.CHECK_RELEASE, kept=False, answer=ReleaseView, answer_example=RELEASE_ANSWER)
 async def check_release(call: Call) -> Answer:
     """What would go wrong if it went out as things are: `findings` is empty if nothing would."""
     settings = call.services.settings
@@ -141,9 +139,8 @@ async def check_release(call: Call) -> Answer:
 
 
 @operation(
-    routes.ADD_RELEASE_ITEMS, answer=ReleaseView, errors=(404, 409, 422), example={"items": [ITEM]},
-    answer_example=RELEASE_ANSWER,
-)  # fmt: skip
+    routes.ADD_RELEASE_ITEMS, answer=ReleaseView, example={"items": [ITEM]}, answer_example=RELEASE_ANSWER
+)
 async def add_release_items(call: Call) -> Answer:
     """At its end, as long as it has not begun."""
     wish = call.json(ReleaseAddition)
@@ -151,9 +148,7 @@ async def add_release_items(call: Call) -> Answer:
     return Answer(changed)
 
 
-@operation(
-    routes.REMOVE_RELEASE_ITEM, answer=ReleaseView, errors=(404, 409), answer_example=RELEASE_ANSWER
-)  # fmt: skip
+@operation(routes.REMOVE_RELEASE_ITEM, answer=ReleaseView, errors=(409,), answer_example=RELEASE_ANSWER)
 async def remove_release_item(call: Call) -> Answer:
     """As long as it has not begun."""
     return Answer(await release.remove_item(call.context, call.path("release"), call.path("schedule")))
@@ -166,7 +161,7 @@ async def get_notices(call: Call) -> Answer:
 
 
 @operation(
-    routes.SET_NOTICES, answer=NoticeView, errors=(422,), example={"url": "https://hooks.example/content"},
+    routes.SET_NOTICES, answer=NoticeView, example={"url": "https://hooks.example/content"},
     answer_example=NOTICES,
 )  # fmt: skip
 async def set_notices(call: Call) -> Answer:

@@ -218,12 +218,10 @@ CANCEL_RELEASE = Route(
     "POST", "/content/releases/{release}/cancel", TAG, "Call a release off", Role.EDITOR,
     body=CancelContentRequest, body_optional=True,
 )  # fmt: skip
-RUN_RELEASE = Route(
-    "POST", "/content/releases/{release}/run", TAG, "Let a release go out now", Role.EDITOR
-)  # fmt: skip
+RUN_RELEASE = Route("POST", "/content/releases/{release}/run", TAG, "Let a release go out now", Role.EDITOR)
 APPROVE_RELEASE = Route(
-    "POST", "/content/releases/{release}/approve", TAG, "Approve a release", Role.EDITOR,
-    body=ApproveRequest, body_optional=True,
+    "POST", "/content/releases/{release}/approve", TAG, "Approve a release", Role.EDITOR, body=ApproveRequest,
+    body_optional=True,
 )  # fmt: skip
 CHECK_RELEASE = Route("POST", "/content/releases/{release}/check", TAG, "Check a release", Role.EDITOR)
 ADD_RELEASE_ITEMS = Route(
@@ -235,9 +233,7 @@ REMOVE_RELEASE_ITEM = Route(
     Role.EDITOR,
 )  # fmt: skip
 GET_NOTICES = Route("GET", "/content/notices", TAG, "Show where notices go", Role.VIEWER)
-SET_NOTICES = Route(
-    "PUT", "/content/notices", TAG, "Say where notices go", Role.ADMIN, body=NoticeSpec
-)  # fmt: skip
+SET_NOTICES = Route("PUT", "/content/notices", TAG, "Say where notices go", Role.ADMIN, body=NoticeSpec)
 REMOVE_NOTICES = Route("DELETE", "/content/notices", TAG, "Send no notices any more", Role.ADMIN)
 
 

@@ -78,9 +78,8 @@ ENTITY: dict[str, Any] = {
 
 
 @operation(
-    routes.CREATE_SCHEDULE, status=201, answer=ScheduleView, errors=(409, 422), example=SCHEDULE_REQUEST,
-    answer_example=SCHEDULE,
-)  # fmt: skip
+    routes.CREATE_SCHEDULE, status=201, answer=ScheduleView, example=SCHEDULE_REQUEST, answer_example=SCHEDULE
+)
 async def create_schedule(call: Call) -> Answer:
     """Publish, unpublish or archive an entity at a local time, once or by a rule. A local time that happens
     twice or not at all is refused with its candidates; a plan that contradicts another one is refused unless
@@ -89,24 +88,22 @@ async def create_schedule(call: Call) -> Answer:
     return Answer(made, headers={"Location": f"{PREFIX}/content/schedules/{made.schedule_id}"})
 
 
-@operation(
-    routes.LIST_SCHEDULES, lists=True, answer=list[ScheduleView], errors=(422,), answer_example=[SCHEDULE]
-)
+@operation(routes.LIST_SCHEDULES, lists=True, answer=list[ScheduleView], answer_example=[SCHEDULE])
 async def list_schedules(call: Call) -> Answer:
     """In the order of their time; of a series that is its first. A series is in a range if it begins before
     the end and goes on after the start."""
     return call.paged(await read.list_schedules(call.reading, **call.filters(SchedulesQuery)))
 
 
-@operation(routes.GET_SCHEDULE, answer=ScheduleView, errors=(404,), answer_example=SCHEDULE)
+@operation(routes.GET_SCHEDULE, answer=ScheduleView, answer_example=SCHEDULE)
 async def get_schedule(call: Call) -> Answer:
     """With its state, its next times and how the latest one went."""
     return Answer(await read.view(call.context, read.schedule_number(call.path("schedule"))))
 
 
 @operation(
-    routes.RESCHEDULE_CONTENT, answer=ScheduleView, errors=(404, 409, 422),
-    example={"local_time": "2027-03-15 09:00"}, answer_example=SCHEDULE,
+    routes.RESCHEDULE_CONTENT, answer=ScheduleView, example={"local_time": "2027-03-15 09:00"},
+    answer_example=SCHEDULE,
 )  # fmt: skip
 async def reschedule_content(call: Call) -> Answer:
     """Once this has answered, it does not go out at the time before. What went out already, or is being
@@ -115,7 +112,7 @@ async def reschedule_content(call: Call) -> Answer:
 
 
 @operation(
-    routes.CANCEL_CONTENT, answer=ScheduleView, errors=(404, 409, 422), example={"by": "ann"},
+    routes.CANCEL_CONTENT, answer=ScheduleView, example={"by": "ann"},
     answer_example={**SCHEDULE, "status": "cancelled", "cancelled_by": "ann"},
 )  # fmt: skip
 async def cancel_content(call: Call) -> Answer:
@@ -125,20 +122,20 @@ async def cancel_content(call: Call) -> Answer:
     return Answer(await schedule.cancel(call.context, call.path("schedule"), by=wish.by))
 
 
-@operation(routes.SKIP_CONTENT, answer=ScheduleView, errors=(404, 409, 422), answer_example=SCHEDULE)
+@operation(routes.SKIP_CONTENT, answer=ScheduleView, answer_example=SCHEDULE)
 async def skip_content(call: Call) -> Answer:
     """The series goes on afterwards."""
     return Answer(await schedule.skip_next(call.context, call.path("schedule")))
 
 
-@operation(routes.RUN_CONTENT, answer=ScheduleView, errors=(404, 409), answer_example=SCHEDULE)
+@operation(routes.RUN_CONTENT, answer=ScheduleView, answer_example=SCHEDULE)
 async def run_content(call: Call) -> Answer:
     """A single action is carried out now instead of at its time; one of a series beside it."""
     return Answer(await schedule.run_now(call.context, call.path("schedule")))
 
 
 @operation(
-    routes.APPROVE_CONTENT, answer=ScheduleView, errors=(404, 409, 422), example={"by": "eve"},
+    routes.APPROVE_CONTENT, answer=ScheduleView, example={"by": "eve"},
     answer_example={**SCHEDULE, "needs_approval": True, "approved_by": "eve"},
 )  # fmt: skip
 async def approve_content(call: Call) -> Answer:
@@ -149,7 +146,7 @@ async def approve_content(call: Call) -> Answer:
 
 
 @operation(
-    routes.CREATE_WINDOW, status=201, answer=WindowView, errors=(409, 422),
+    routes.CREATE_WINDOW, status=201, answer=WindowView,
     example={
         "entity_type": "banner", "entity_id": "7", "starts": "2027-03-15 09:00", "ends": "2027-03-15 17:00",
         "timezone": "Europe/Berlin", "recurrence_rule": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
@@ -164,16 +161,13 @@ async def create_window(call: Call) -> Answer:
     return Answer(made, headers={"Location": f"{PREFIX}/content/schedules/{made.window_id}"})
 
 
-@operation(
-    routes.PUT_ENTITY, answer=EntityView, errors=(422,), example={"body": {"title": "Spring"}},
-    answer_example=ENTITY,
-)  # fmt: skip
+@operation(routes.PUT_ENTITY, answer=EntityView, example={"body": {"title": "Spring"}}, answer_example=ENTITY)
 async def put_entity(call: Call) -> Answer:
     """Of the adapter `builtin`. What is published stays as it is until this version is published."""
     return Answer(await entity.put_entity(call.context, _entity(call), call.json(EntitySpec)))
 
 
-@operation(routes.GET_ENTITY, answer=EntityView, errors=(404,), answer_example=ENTITY)
+@operation(routes.GET_ENTITY, answer=EntityView, answer_example=ENTITY)
 async def get_entity(call: Call) -> Answer:
     """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed.
     Where it does not live in `builtin`, the adapters of its latest plans are asked, at most three, for at
@@ -182,7 +176,7 @@ async def get_entity(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_ENTITIES, lists=True, answer=list[EntitySummary], errors=(422,),
+    routes.LIST_ENTITIES, lists=True, answer=list[EntitySummary],
     answer_example=[
         {"entity_type": "post", "entity_id": "42", "state": "draft", "published_version": None,
          "latest_version": 1, "updated_at": "2027-03-01T12:00:00Z", "adapter": "builtin", "error": None}

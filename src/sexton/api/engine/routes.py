@@ -29,15 +29,9 @@ GET_CLUSTER = Route(
 )
 EXAMINE_CLUSTER = Route("GET", "/cluster/doctor", "system", "Examine the cluster", Role.VIEWER, cluster=True)
 DRAIN_NODE = Route(
-    "POST",
-    "/nodes/{node}/drain",
-    "system",
-    "Drain a node",
-    Role.ADMIN,
-    body=DrainRequest,
-    body_optional=True,
-    cluster=True,
-)
+    "POST", "/nodes/{node}/drain", "system", "Drain a node", Role.ADMIN, body=DrainRequest,
+    body_optional=True, cluster=True,
+)  # fmt: skip
 HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", None, root=True, open=True)
 READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", None, root=True, open=True)
 METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", Role.VIEWER, root=True, cluster=True)
@@ -47,14 +41,9 @@ METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", Role.VIEW
 
 JOIN_WORKER = Route("POST", "/workers", "workers", "Join as a worker", Role.WORKER, body=WorkerSpec)
 CLAIM_RUNS = Route(
-    "POST",
-    "/workers/{worker}/claims",
-    "workers",
-    "Claim runs",
-    Role.WORKER,
-    body=ClaimRequest,
+    "POST", "/workers/{worker}/claims", "workers", "Claim runs", Role.WORKER, body=ClaimRequest,
     body_optional=True,
-)
+)  # fmt: skip
 BEAT_WORKER = Route(
     "POST", "/workers/{worker}/beats", "workers", "Keep a worker's runs", Role.WORKER, body=BeatRequest,
     body_optional=True,

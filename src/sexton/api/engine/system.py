@@ -73,7 +73,7 @@ class Readiness(msgspec.Struct, frozen=True):
     ]
 
 
-@operation(routes.GET_CLUSTER, answer=Cluster, errors=(422,), lists=True, answer_example=examples.CLUSTER)
+@operation(routes.GET_CLUSTER, answer=Cluster, lists=True, answer_example=examples.CLUSTER)
 async def get_cluster(call: Call) -> Answer:
     """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
     exactly = call.query(ClusterQuery).jobs
@@ -88,7 +88,7 @@ async def examine_cluster(call: Call) -> Answer:
 
 
 @operation(
-    routes.DRAIN_NODE, example={"undo": False}, answer=Drained, errors=(404, 422),
+    routes.DRAIN_NODE, example={"undo": False}, answer=Drained,
     answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
 )  # fmt: skip
 async def drain_node(call: Call) -> Answer:

@@ -110,7 +110,7 @@ class WorkerLeft(msgspec.Struct, frozen=True):
 
 
 @operation(
-    routes.JOIN_WORKER, status=201, answer=JoinedWorker, errors=(409, 422),
+    routes.JOIN_WORKER, status=201, answer=JoinedWorker,
     example={"name": "resizer-1", "handlers": ["resize"], "capacity": 8},
     answer_example={"worker_id": "n_5x1q", "lease_seconds": 30.0, "beat_seconds": 10.0},
 )  # fmt: skip
@@ -124,8 +124,8 @@ async def join_worker(call: Call) -> Answer:
 
 
 @operation(
-    routes.CLAIM_RUNS, answer=Claimed, errors=(404, 409, 422), kept=False,
-    example={"limit": 4, "wait_seconds": 10}, answer_example={"runs": [RUN], "draining": False},
+    routes.CLAIM_RUNS, answer=Claimed, kept=False, example={"limit": 4, "wait_seconds": 10},
+    answer_example={"runs": [RUN], "draining": False},
 )  # fmt: skip
 async def claim_runs(call: Call) -> Answer:
     """Claims runs that may start, and renews the lease. Without any it waits for one, up to `wait_seconds`.
@@ -146,7 +146,7 @@ async def claim_runs(call: Call) -> Answer:
 
 
 @operation(
-    routes.BEAT_WORKER, answer=Beaten, errors=(404, 409, 422), kept=False, example={"runs": ["r_9hk2"]},
+    routes.BEAT_WORKER, answer=Beaten, kept=False, example={"runs": ["r_9hk2"]},
     answer_example={"lease_seconds": 30.0, "draining": False, "cancel": [], "lost": []},
 )  # fmt: skip
 async def beat_worker(call: Call) -> Answer:
@@ -166,7 +166,7 @@ async def beat_worker(call: Call) -> Answer:
 
 
 @operation(
-    routes.REPORT_RUNS, answer=ReportVerdicts, errors=(422,), kept=False,
+    routes.REPORT_RUNS, answer=ReportVerdicts, kept=False,
     example={"reports": [{"run_id": "r_9hk2", "token": RUN["token"], "outcome": "success", "result": 3}]},
     answer_example={"reports": [{"run_id": "r_9hk2", "accepted": True, "status": "success"}]},
 )  # fmt: skip
@@ -183,7 +183,7 @@ async def report_runs(call: Call) -> Answer:
 
 
 @operation(
-    routes.LEAVE_WORKER, answer=WorkerLeft, errors=(404, 409),
+    routes.LEAVE_WORKER, answer=WorkerLeft, errors=(409,),
     answer_example={"worker_id": "n_5x1q", "given_back": 0},
 )  # fmt: skip
 async def leave_worker(call: Call) -> Answer:

@@ -33,7 +33,7 @@ OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in name
 
 
 @operation(
-    routes.ACT_ON_JOBS, answer=Tally, errors=(403, 409, 422),
+    routes.ACT_ON_JOBS, answer=Tally,
     example={"action": "pause", "filter": {"label": "team=billing"}, "reason": "the database moves"},
     answer_example={"matched": 41, "done": 40, "unchanged": 1},
 )  # fmt: skip

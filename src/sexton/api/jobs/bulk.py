@@ -43,7 +43,6 @@ class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @operation(
     routes.CREATE_JOBS, status=201, body_types=LINES_TYPES, streams=True, answer=BulkAnswer,
-    errors=(409, 422),
     example='{"name": "a", "schedule": "every 1m"}\n{"name": "b", "schedule": "0 9 * * *"}\n',
     answer_example={"lines": 2, "created": 2},
 )  # fmt: skip

@@ -51,9 +51,8 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 @operation(
-    routes.CREATE_JOB, status=201, answer=JobView, errors=(409, 422), example=examples.JOB_REQUEST,
-    answer_example=examples.JOB,
-)  # fmt: skip
+    routes.CREATE_JOB, status=201, answer=JobView, example=examples.JOB_REQUEST, answer_example=examples.JOB
+)
 async def create_job(call: Call) -> Answer:
     """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
     allowed but probably not meant, such as a handler that no live worker knows."""
@@ -62,12 +61,7 @@ async def create_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOBS,
-    shared=True,
-    answer=list[strip.ListedJob],
-    errors=(422,),
-    lists=True,
-    answer_example=[examples.JOB],
+    routes.LIST_JOBS, shared=True, answer=list[strip.ListedJob], lists=True, answer_example=[examples.JOB]
 )
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made, of their names, or in which they fire next: then paused ones come
@@ -82,7 +76,7 @@ async def list_jobs(call: Call) -> Answer:
     return Answer(shown, headers={**headers, **found.headers()})
 
 
-@operation(routes.GET_JOB, answer=JobView, errors=(404,), answer_example=examples.JOB)
+@operation(routes.GET_JOB, answer=JobView, answer_example=examples.JOB)
 async def get_job(call: Call) -> Answer:
     """A deleted job is still shown by its id."""
     job = await read.get(call.context, call.path("job"))
@@ -90,7 +84,7 @@ async def get_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.EDIT_JOB, answer=JobView, errors=(404, 409, 412, 422), example={"schedule": "0 10 * * 1"},
+    routes.EDIT_JOB, answer=JobView, errors=(409, 412), example={"schedule": "0 10 * * 1"},
     answer_example=examples.JOB,
 )  # fmt: skip
 async def edit_job(call: Call) -> Answer:
@@ -104,7 +98,7 @@ async def edit_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_JOB, also=(201,), answer=JobView, errors=(409, 412, 422), example=examples.JOB_REQUEST,
+    routes.PUT_JOB, also=(201,), answer=JobView, errors=(409, 412), example=examples.JOB_REQUEST,
     answer_example=examples.JOB,
 )  # fmt: skip
 async def put_job(call: Call) -> Answer:
@@ -122,7 +116,7 @@ async def put_job(call: Call) -> Answer:
     return Answer(job, status=201 if created else 200, headers=headers)
 
 
-@operation(routes.DELETE_JOB, status=204, errors=(404, 422))
+@operation(routes.DELETE_JOB, status=204)
 async def delete_job(call: Call) -> Answer:
     """The job fires no more, its name is free, waiting runs are cancelled; running ones finish, unless
     `cancel_running` is true. Its history stays."""
@@ -131,7 +125,7 @@ async def delete_job(call: Call) -> Answer:
     return Answer()
 
 
-@operation(routes.RESTORE_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
+@operation(routes.RESTORE_JOB, answer=JobView, answer_example=examples.JOB)
 async def restore_job(call: Call) -> Answer:
     """A deleted job fires again, as it was, by its id or the name that it had. What fell due meanwhile is
     skipped as `deleted`; runs that were cancelled stay so. Refused if another job has its name by now. It can
@@ -141,7 +135,7 @@ async def restore_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PAUSE_JOB, answer=JobView, errors=(404, 409, 422),
+    routes.PAUSE_JOB, answer=JobView,
     example={"reason": "mail server moves", "until": "2026-06-02T06:00:00Z"},
     answer_example={**examples.JOB, "status": "paused", "next_run_at": None, "next_run_local": None},
 )  # fmt: skip
@@ -152,7 +146,7 @@ async def pause_job(call: Call) -> Answer:
     return Answer(job, headers=_etag(job))
 
 
-@operation(routes.RESUME_JOB, answer=JobView, errors=(404, 409), answer_example=examples.JOB)
+@operation(routes.RESUME_JOB, answer=JobView, answer_example=examples.JOB)
 async def resume_job(call: Call) -> Answer:
     """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
     job = await state.resume(call.context, call.path("job"))
@@ -160,7 +154,7 @@ async def resume_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.RESCHEDULE_JOB, answer=JobView, errors=(404, 409, 412, 422),
+    routes.RESCHEDULE_JOB, answer=JobView, errors=(412,),
     example={"at": "2026-06-02T15:00:00Z"},
     answer_example={
         **examples.JOB, "next_run_at": "2026-06-02T15:00:00Z", "next_run_local": "2026-06-02T11:00:00-04:00",
@@ -178,8 +172,8 @@ async def reschedule_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.SKIP_NEXT, answer=JobView, errors=(404, 409, 412, 422),
-    example={"at": examples.JOB["next_run_at"]}, answer_example=examples.JOB,
+    routes.SKIP_NEXT, answer=JobView, errors=(412,), example={"at": examples.JOB["next_run_at"]},
+    answer_example=examples.JOB,
 )  # fmt: skip
 async def skip_next_occurrence(call: Call) -> Answer:
     """The next occurrence does not fire: it is skipped as `rescheduled`, and `why` says that it was left out.
@@ -193,8 +187,7 @@ async def skip_next_occurrence(call: Call) -> Answer:
 
 
 @operation(
-    routes.RUN_JOB, status=201, answer=RunMade, errors=(404, 409, 422),
-    example={"payload": {"report_type": "monthly"}},
+    routes.RUN_JOB, status=201, answer=RunMade, example={"payload": {"report_type": "monthly"}},
     answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
 )  # fmt: skip
 async def run_job(call: Call) -> Answer:
@@ -206,7 +199,7 @@ async def run_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.BACKFILL_JOB, heavy=True, answer=trigger.Backfill, errors=(404, 409, 422),
+    routes.BACKFILL_JOB, heavy=True, answer=trigger.Backfill,
     example={"start": "2026-05-01T00:00:00Z", "end": "2026-05-31T23:59:59Z", "dry_run": True},
     answer_example=examples.BACKFILL,
 )  # fmt: skip
@@ -225,13 +218,7 @@ async def backfill_job(call: Call) -> Answer:
     return Answer(done)
 
 
-@operation(
-    routes.PREVIEW_JOB,
-    heavy=True,
-    answer=previewing.Preview,
-    errors=(404, 422),
-    answer_example=examples.PREVIEW,
-)
+@operation(routes.PREVIEW_JOB, heavy=True, answer=previewing.Preview, answer_example=examples.PREVIEW)
 async def preview_job(call: Call) -> Answer:
     """When it fires next, with the local time, and what clock changes and excluded days take away."""
     query = call.query(PreviewQuery)
@@ -239,7 +226,7 @@ async def preview_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.PREVIEW_SPEC, heavy=True, answer=PreviewInCompany, errors=(422,),
+    routes.PREVIEW_SPEC, heavy=True, answer=PreviewInCompany,
     example={"schedule": "0 9 * * 1", "timezone": "America/New_York"},
     answer_example={**examples.PREVIEW, "shares_minute": 4, "shares_estimated": False, "spread_offer": None},
 )  # fmt: skip
@@ -252,10 +239,7 @@ async def preview_spec(call: Call) -> Answer:
     return Answer(await with_company(call.context, shown, spec.jitter_seconds))
 
 
-@operation(
-    routes.LIST_JOB_RUNS, shared=True, lists=True, answer=list[RunView], errors=(404, 422),
-    answer_example=[examples.RUN],
-)  # fmt: skip
+@operation(routes.LIST_JOB_RUNS, shared=True, lists=True, answer=list[RunView], answer_example=[examples.RUN])
 async def list_job_runs(call: Call) -> Answer:
     """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
     skipped occurrences among them."""
@@ -270,7 +254,7 @@ async def list_job_runs(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOB_OCCURRENCES, lists=True, answer=list[OccurrenceRecord], errors=(404, 422),
+    routes.LIST_JOB_OCCURRENCES, lists=True, answer=list[OccurrenceRecord],
     answer_example=examples.OCCURRENCES,
 )  # fmt: skip
 async def list_job_occurrences(call: Call) -> Answer:
@@ -293,7 +277,7 @@ async def list_job_occurrences(call: Call) -> Answer:
     return Answer(found, headers=headers)
 
 
-@operation(routes.EXPLAIN_JOB, heavy=True, answer=list[Why], errors=(404, 422), answer_example=examples.WHY)
+@operation(routes.EXPLAIN_JOB, heavy=True, answer=list[Why], answer_example=examples.WHY)
 async def explain_job(call: Call) -> Answer:
     """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
     query = call.query(WhyQuery)

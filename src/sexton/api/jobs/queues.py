@@ -63,7 +63,7 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
 
 
 @operation(
-    routes.LIST_QUEUES, shared=True, answer=list[QueueAnswer], errors=(422,),
+    routes.LIST_QUEUES, shared=True, answer=list[QueueAnswer],
     answer_example=[
         {**PASSED, "messages": None}, {**PASSED, "name": "notifications", "messages": MESSAGES},
     ],
@@ -79,9 +79,7 @@ async def list_queues(call: Call) -> Answer:
     return Answer([await _shown(call.context, each, passed, query) for each in found])
 
 
-@operation(
-    routes.GET_QUEUE, answer=QueueAnswer, errors=(404, 422), answer_example={**PASSED, "messages": None}
-)  # fmt: skip
+@operation(routes.GET_QUEUE, answer=QueueAnswer, answer_example={**PASSED, "messages": None})
 async def get_queue(call: Call) -> Answer:
     """The limits of a queue, whether it is paused, and what waits in it."""
     query = call.query(QueuesQuery)
@@ -105,7 +103,7 @@ async def _shown(context: Context, queue: QueueView, passed: Throughput, query: 
 
 
 @operation(
-    routes.PUT_QUEUE, answer=QueueView, errors=(422,),
+    routes.PUT_QUEUE, answer=QueueView,
     example={"concurrency": 20, "key_concurrency": 2, "rate": 5, "burst": 10}, answer_example=EXAMPLE,
 )  # fmt: skip
 async def put_queue(call: Call) -> Answer:
@@ -116,7 +114,7 @@ async def put_queue(call: Call) -> Answer:
 
 
 @operation(
-    routes.CHANGE_QUEUE, answer=QueueView, errors=(422,), example={"key_concurrency": None},
+    routes.CHANGE_QUEUE, answer=QueueView, example={"key_concurrency": None},
     answer_example={**EXAMPLE, "key_concurrency": None},
 )  # fmt: skip
 async def change_queue(call: Call) -> Answer:
@@ -126,7 +124,7 @@ async def change_queue(call: Call) -> Answer:
 
 
 @operation(
-    routes.PAUSE_QUEUE, answer=QueueView, errors=(422,), example={"reason": "mail server moves"},
+    routes.PAUSE_QUEUE, answer=QueueView, example={"reason": "mail server moves"},
     answer_example={
         **EXAMPLE, "paused": True, "paused_at": "2026-06-01T13:00:00Z", "paused_reason": "mail server moves",
     },
@@ -138,7 +136,7 @@ async def pause_queue(call: Call) -> Answer:
     return Answer(paused)
 
 
-@operation(routes.RESUME_QUEUE, answer=QueueView, errors=(422,), answer_example=EXAMPLE)
+@operation(routes.RESUME_QUEUE, answer=QueueView, answer_example=EXAMPLE)
 async def resume_queue(call: Call) -> Answer:
     """Workers go on with what waits, within its limits."""
     return Answer(await limits.resume_queue(call.context, call.path("queue")))

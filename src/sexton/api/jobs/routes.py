@@ -219,8 +219,8 @@ RESCHEDULE_JOB = Route(
     "POST", "/jobs/{job}/reschedule", "jobs", "Move a job's next run", Role.OPERATOR, body=RescheduleRequest
 )
 SKIP_NEXT = Route(
-    "POST", "/jobs/{job}/skip-next", "jobs", "Leave the next occurrence out", Role.OPERATOR,
-    body=SkipRequest, body_optional=True,
+    "POST", "/jobs/{job}/skip-next", "jobs", "Leave the next occurrence out", Role.OPERATOR, body=SkipRequest,
+    body_optional=True,
 )  # fmt: skip
 RUN_JOB = Route(
     "POST", "/jobs/{job}/run", "jobs", "Run a job now", Role.OPERATOR, body=RunRequest, body_optional=True
@@ -230,14 +230,9 @@ BACKFILL_JOB = Route(
 )
 PREVIEW_JOB = Route("GET", "/jobs/{job}/preview", "jobs", "Preview a job", Role.VIEWER, query=PreviewQuery)
 PREVIEW_SPEC = Route(
-    "POST",
-    "/preview",
-    "jobs",
-    "Preview a job that is not saved",
-    Role.VIEWER,
-    query=PreviewQuery,
+    "POST", "/preview", "jobs", "Preview a job that is not saved", Role.VIEWER, query=PreviewQuery,
     body=JobSpec,
-)
+)  # fmt: skip
 LIST_JOB_RUNS = Route("GET", "/jobs/{job}/runs", "jobs", "List a job's runs", Role.VIEWER, query=JobRunsQuery)
 LIST_JOB_OCCURRENCES = Route(
     "GET", "/jobs/{job}/occurrences", "jobs", "List a job's occurrences", Role.VIEWER, query=OccurrencesQuery
@@ -275,14 +270,9 @@ CHANGE_QUEUE = Route(
     "PATCH", "/queues/{queue}", "queues", "Change some limits of a queue", Role.EDITOR, body=LimitChanges
 )
 PAUSE_QUEUE = Route(
-    "POST",
-    "/queues/{queue}/pause",
-    "queues",
-    "Pause a queue",
-    Role.OPERATOR,
-    body=QueuePauseRequest,
+    "POST", "/queues/{queue}/pause", "queues", "Pause a queue", Role.OPERATOR, body=QueuePauseRequest,
     body_optional=True,
-)
+)  # fmt: skip
 RESUME_QUEUE = Route("POST", "/queues/{queue}/resume", "queues", "Resume a queue", Role.OPERATOR)
 
 

@@ -15,7 +15,7 @@ from sexton.targets.trial import Trial, try_target
 
 
 @operation(
-    routes.SEND_TEST, answer=Trial, errors=(404, 422), kept=False,
+    routes.SEND_TEST, answer=Trial, kept=False,
     example={"target": {"http": {"url": "https://reports.example/run"}}, "payload": {"n": 1}},
     answer_example={
         "success": True, "outcome": "success", "error": None, "result": {"status": 200, "body": "ok"},

@@ -14,7 +14,7 @@ from sexton.notifications.tally import NotificationTally
 
 
 @operation(
-    routes.ACT_ON_NOTIFICATIONS, answer=NotificationTally, errors=(404, 409, 422),
+    routes.ACT_ON_NOTIFICATIONS, answer=NotificationTally,
     example={"action": "cancel", "filter": {"template_id": "reminder"}},
     answer_example={"matched": 41, "done": 41},
 )  # fmt: skip

@@ -128,7 +128,7 @@ LINES = 5000
 
 
 @operation(
-    routes.CREATE_CAMPAIGN, status=201, answer=CampaignView, errors=(409, 422), example=REQUEST,
+    routes.CREATE_CAMPAIGN, status=201, answer=CampaignView, example=REQUEST,
     answer_example={**ANSWER, "status": "scheduled", "check": None, "started_at": None, "prepared_at": None},
 )  # fmt: skip
 async def create_campaign(call: Call) -> Answer:
@@ -141,33 +141,26 @@ async def create_campaign(call: Call) -> Answer:
     return Answer(made, headers={"Location": f"{PREFIX}/campaigns/{made.campaign_id}"})
 
 
-@operation(
-    routes.LIST_CAMPAIGNS, lists=True, answer=list[CampaignView], errors=(422,), answer_example=[ANSWER]
-)  # fmt: skip
+@operation(routes.LIST_CAMPAIGNS, lists=True, answer=list[CampaignView], answer_example=[ANSWER])
 async def list_campaigns(call: Call) -> Answer:
     """The latest first."""
     return call.paged(await campaign_view.list_campaigns(call.reading, **call.filters(CampaignsQuery)))
 
 
-@operation(routes.GET_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
+@operation(routes.GET_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def get_campaign(call: Call) -> Answer:
     """With its counts, its speed and when it will have ended."""
     return Answer(await campaign_view.get_campaign(call.context, call.path("campaign")))
 
 
-@operation(
-    routes.GET_CAMPAIGN_PROGRESS, answer=CampaignProgress, errors=(404,), answer_example=PROGRESS
-)  # fmt: skip
+@operation(routes.GET_CAMPAIGN_PROGRESS, answer=CampaignProgress, answer_example=PROGRESS)
 async def get_campaign_progress(call: Call) -> Answer:
     """What was sent in each minute and on which channel, what is held and why, the waves of its messages, and
     what held it as a whole. Of a large campaign the latest messages are counted."""
     return Answer(await campaign_progress.read_progress(call.reading, call.path("campaign")))
 
 
-@operation(
-    routes.CHECK_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, errors=(404, 422),
-    answer_example=CHECK,
-)  # fmt: skip
+@operation(routes.CHECK_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, answer_example=CHECK)
 async def check_campaign(call: Call) -> Answer:
     """How many by zone and when, how many cannot be reached, for how many a variable is missing. Before its
     ledger is written, of the audience as it is now, up to a million."""
@@ -178,9 +171,8 @@ async def check_campaign(call: Call) -> Answer:
 
 
 @operation(
-    routes.START_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422), example={},
-    answer_example={**ANSWER, "status": "scheduled"},
-)  # fmt: skip
+    routes.START_CAMPAIGN, answer=CampaignView, example={}, answer_example={**ANSWER, "status": "scheduled"}
+)
 async def start_campaign(call: Call) -> Answer:
     """A draft goes at its time, or at once if it has none. One that is scheduled goes at its time all the
     same, unless `now` says otherwise."""
@@ -189,8 +181,8 @@ async def start_campaign(call: Call) -> Answer:
 
 
 @operation(
-    routes.PAUSE_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422),
-    example={"reason": "a wrong price"}, answer_example={**ANSWER, "status": "paused"},
+    routes.PAUSE_CAMPAIGN, answer=CampaignView, example={"reason": "a wrong price"},
+    answer_example={**ANSWER, "status": "paused"},
 )  # fmt: skip
 async def pause_campaign(call: Call) -> Answer:
     """No batch begins any more; what a provider was given is settled."""
@@ -198,15 +190,15 @@ async def pause_campaign(call: Call) -> Answer:
     return Answer(await campaign.pause(call.context, call.path("campaign"), reason=wish.reason))
 
 
-@operation(routes.RESUME_CAMPAIGN, answer=CampaignView, errors=(404, 409), answer_example=ANSWER)
+@operation(routes.RESUME_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def resume_campaign(call: Call) -> Answer:
     """After a pause, after a look at the canary, or though it was found late."""
     return Answer(await campaign.resume(call.context, call.path("campaign")))
 
 
 @operation(
-    routes.CANCEL_CAMPAIGN, answer=CampaignView, errors=(404, 409, 422),
-    example={"reason": "a wrong price"}, answer_example={**ANSWER, "status": "cancelled"},
+    routes.CANCEL_CAMPAIGN, answer=CampaignView, example={"reason": "a wrong price"},
+    answer_example={**ANSWER, "status": "cancelled"},
 )  # fmt: skip
 async def cancel_campaign(call: Call) -> Answer:
     """Nothing more goes out. What was sent stays sent."""
@@ -214,43 +206,40 @@ async def cancel_campaign(call: Call) -> Answer:
     return Answer(await campaign.cancel(call.context, call.path("campaign"), reason=wish.reason))
 
 
-@operation(routes.RESEND_CAMPAIGN, answer=CampaignView, errors=(404, 409), answer_example=ANSWER)
+@operation(routes.RESEND_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def resend_campaign(call: Call) -> Answer:
     """A person's word: messages that are `unconfirmed` may have gone out, and go out again. A campaign that
     is done goes on with them."""
     return Answer(await unconfirmed.resend_campaign(call.context, call.path("campaign")))
 
 
-@operation(routes.CONFIRM_CAMPAIGN, answer=CampaignView, errors=(404,), answer_example=ANSWER)
+@operation(routes.CONFIRM_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def confirm_campaign(call: Call) -> Answer:
     """A person's word: messages that are `unconfirmed` have gone out, and count as sent."""
     return Answer(await unconfirmed.confirm_campaign(call.context, call.path("campaign")))
 
 
 @operation(
-    routes.PUT_SEGMENT, answer=SegmentView, errors=(422,), example={"filter": SEGMENT["filter"]},
-    answer_example=SEGMENT,
-)  # fmt: skip
+    routes.PUT_SEGMENT, answer=SegmentView, example={"filter": SEGMENT["filter"]}, answer_example=SEGMENT
+)
 async def put_segment(call: Call) -> Answer:
     """A filter on the fields of recipients. A campaign uses it as it is when its ledger is written."""
     return Answer(await audience.put_segment(call.context, call.path("segment"), call.json(SegmentSpec)))
 
 
-@operation(
-    routes.LIST_SEGMENTS, lists=True, answer=list[SegmentView], errors=(422,), answer_example=[SEGMENT]
-)
+@operation(routes.LIST_SEGMENTS, lists=True, answer=list[SegmentView], answer_example=[SEGMENT])
 async def list_segments(call: Call) -> Answer:
     """By name, without counts."""
     return call.paged(await audience.list_segments(call.reading, **call.filters(NamesQuery)))
 
 
-@operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, errors=(404,), answer_example=SEGMENT)
+@operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, answer_example=SEGMENT)
 async def get_segment(call: Call) -> Answer:
     """With how many recipients meet it."""
     return Answer(await audience.get_segment(call.reading, call.path("segment")))
 
 
-@operation(routes.DELETE_SEGMENT, status=204, errors=(404,))
+@operation(routes.DELETE_SEGMENT, status=204)
 async def delete_segment(call: Call) -> Answer:
     """Campaigns whose ledger is written keep it."""
     await audience.delete_segment(call.context, call.path("segment"))
@@ -258,7 +247,7 @@ async def delete_segment(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_AUDIENCE, body_types=(*LINES_TYPES, CSV), streams=True, answer=AudienceView, errors=(422,),
+    routes.PUT_AUDIENCE, body_types=(*LINES_TYPES, CSV), streams=True, answer=AudienceView,
     example='{"user_id": "ann", "vars": {"seat": "12A"}}\n{"user_id": "bob"}\n', answer_example=LIST,
 )  # fmt: skip
 async def put_audience(call: Call) -> Answer:
@@ -268,21 +257,19 @@ async def put_audience(call: Call) -> Answer:
     return Answer(await audience.upload(call.context, call.path("audience"), members))
 
 
-@operation(
-    routes.LIST_AUDIENCES, lists=True, answer=list[AudienceView], errors=(422,), answer_example=[LIST]
-)  # fmt: skip
+@operation(routes.LIST_AUDIENCES, lists=True, answer=list[AudienceView], answer_example=[LIST])
 async def list_audiences(call: Call) -> Answer:
     """By name."""
     return call.paged(await audience.list_audiences(call.reading, **call.filters(NamesQuery)))
 
 
-@operation(routes.GET_AUDIENCE, answer=AudienceView, errors=(404,), answer_example=LIST)
+@operation(routes.GET_AUDIENCE, answer=AudienceView, answer_example=LIST)
 async def get_audience(call: Call) -> Answer:
     """How many it names."""
     return Answer(await audience.get_audience(call.reading, call.path("audience")))
 
 
-@operation(routes.DELETE_AUDIENCE, status=204, errors=(404,))
+@operation(routes.DELETE_AUDIENCE, status=204)
 async def delete_audience(call: Call) -> Answer:
     """Campaigns whose ledger is written keep it."""
     await audience.delete_audience(call.context, call.path("audience"))

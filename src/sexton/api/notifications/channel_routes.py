@@ -53,13 +53,9 @@ class InboxQuery(Query, frozen=True, kw_only=True):
 
 LIST_CHANNELS = Route("GET", "/channels", TAG, "Show how channels are doing", Role.VIEWER)
 LIST_OUTBOX = Route(
-    "GET",
-    "/channels/outbox",
-    TAG,
-    "List what was written instead of being sent",
-    Role.VIEWER,
+    "GET", "/channels/outbox", TAG, "List what was written instead of being sent", Role.VIEWER,
     query=OutboxQuery,
-)
+)  # fmt: skip
 PUT_PROVIDER = Route(
     "PUT", "/notifications/providers/{provider}", TAG, "Configure a provider", Role.ADMIN, body=ProviderSpec
 )
@@ -67,22 +63,13 @@ LIST_PROVIDERS = Route("GET", "/notifications/providers", TAG, "List providers",
 GET_PROVIDER = Route("GET", "/notifications/providers/{provider}", TAG, "Show a provider", Role.VIEWER)
 DELETE_PROVIDER = Route("DELETE", "/notifications/providers/{provider}", TAG, "Delete a provider", Role.ADMIN)
 TEST_PROVIDER = Route(
-    "POST",
-    "/notifications/providers/{provider}/test",
-    TAG,
-    "Try a provider out",
-    Role.ADMIN,
-    body=ProviderTest,
-    body_optional=True,
-)
+    "POST", "/notifications/providers/{provider}/test", TAG, "Try a provider out", Role.ADMIN,
+    body=ProviderTest, body_optional=True,
+)  # fmt: skip
 TAKE_REPORT = Route(
-    "POST",
-    "/notifications/providers/{provider}/events",
-    TAG,
-    "Report what became of messages",
-    None,
+    "POST", "/notifications/providers/{provider}/events", TAG, "Report what became of messages", None,
     query=ReportQuery,
-)
+)  # fmt: skip
 READ_UNSUBSCRIBE = Route(
     "GET", "/notifications/unsubscribe/{token}", TAG, "Show what a link unsubscribes from", None
 )
@@ -91,26 +78,16 @@ LIST_SUPPRESSIONS = Route(
     "GET", "/suppressions", TAG, "List addresses that get nothing", Role.VIEWER, query=SuppressionsQuery
 )
 PUT_SUPPRESSION = Route(
-    "PUT",
-    "/suppressions/{channel}/{address}",
-    TAG,
-    "Send nothing to an address",
-    Role.EDITOR,
-    body=SuppressionSpec,
-    body_optional=True,
-)
+    "PUT", "/suppressions/{channel}/{address}", TAG, "Send nothing to an address", Role.EDITOR,
+    body=SuppressionSpec, body_optional=True,
+)  # fmt: skip
 DELETE_SUPPRESSION = Route(
     "DELETE", "/suppressions/{channel}/{address}", TAG, "Send to an address again", Role.EDITOR
 )
 CREATE_INBOX_TOKEN = Route(
-    "POST",
-    "/recipients/{user_id}/inbox-token",
-    INBOX,
-    "Make a token for an inbox",
-    Role.OPERATOR,
-    body=InboxTokenSpec,
-    body_optional=True,
-)
+    "POST", "/recipients/{user_id}/inbox-token", INBOX, "Make a token for an inbox", Role.OPERATOR,
+    body=InboxTokenSpec, body_optional=True,
+)  # fmt: skip
 LIST_INBOX = Route("GET", "/inbox/{token}", INBOX, "List an inbox", None, query=InboxQuery)
 COUNT_INBOX = Route("GET", "/inbox/{token}/unread", INBOX, "Count what is not read", None)
 MARK_INBOX = Route("POST", "/inbox/{token}/mark", INBOX, "Mark as read or archived", None, body=MarkSpec)

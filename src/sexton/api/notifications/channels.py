@@ -90,9 +90,7 @@ async def list_channel_health(call: Call) -> Answer:
     return Answer(await list_channels(call.reading, call.services.settings))
 
 
-@operation(
-    routes.LIST_OUTBOX, lists=True, answer=list[dict[str, Any]], errors=(422,), answer_example=[WRITTEN]
-)
+@operation(routes.LIST_OUTBOX, lists=True, answer=list[dict[str, Any]], answer_example=[WRITTEN])
 async def list_outbox(call: Call) -> Answer:
     """What providers of the kind `file` have written on this machine, the latest first."""
     limit = call.query(routes.OutboxQuery).limit
@@ -101,9 +99,8 @@ async def list_outbox(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_PROVIDER, answer=ProviderView, errors=(409, 422), example=PROVIDER_REQUEST,
-    answer_example=PROVIDER,
-)  # fmt: skip
+    routes.PUT_PROVIDER, answer=ProviderView, errors=(409,), example=PROVIDER_REQUEST, answer_example=PROVIDER
+)
 async def put_provider(call: Call) -> Answer:
     """Say who sends the messages of a channel. A change counts from the next message on. Passwords are
     secrets, named as `${secret:name}`."""
@@ -116,13 +113,13 @@ async def list_providers(call: Call) -> Answer:
     return Answer(await configured.list_providers(call.reading))
 
 
-@operation(routes.GET_PROVIDER, answer=ProviderView, errors=(404,), answer_example=PROVIDER)
+@operation(routes.GET_PROVIDER, answer=ProviderView, answer_example=PROVIDER)
 async def get_provider(call: Call) -> Answer:
     """What it was told; secrets by their names."""
     return Answer(await configured.get_provider(call.context, call.path("provider")))
 
 
-@operation(routes.DELETE_PROVIDER, status=204, errors=(404,))
+@operation(routes.DELETE_PROVIDER, status=204)
 async def delete_provider(call: Call) -> Answer:
     """Its messages go to the next provider of the channel."""
     await configured.delete_provider(call.context, call.path("provider"))
@@ -130,7 +127,7 @@ async def delete_provider(call: Call) -> Answer:
 
 
 @operation(
-    routes.TEST_PROVIDER, answer=ProviderTrial, errors=(404, 422), kept=False, heavy=True,
+    routes.TEST_PROVIDER, answer=ProviderTrial, kept=False, heavy=True,
     example={"address": "ann@example.com"},
     answer_example={"success": True, "outcome": "accepted", "detail": ""},
 )  # fmt: skip
@@ -163,9 +160,8 @@ async def _authorise_report(call: Call) -> None:
 
 
 @operation(
-    routes.TAKE_REPORT, answer=ReportTaken, errors=(400, 401, 404, 422), authorise=_authorise_report,
-    kept=False, body_types=("application/json", FORM),
-    answer_example={"events": 1, "matched": 1, "noted": 1},
+    routes.TAKE_REPORT, answer=ReportTaken, errors=(400,), authorise=_authorise_report, kept=False,
+    body_types=("application/json", FORM), answer_example={"events": 1, "matched": 1, "noted": 1},
 )  # fmt: skip
 async def take_provider_report(call: Call) -> Answer:
     """What became of messages, from the provider itself and signed by it: by Twilio as Twilio does, by others
@@ -189,13 +185,9 @@ def _card(title: str, text: str, *, button: bool = False) -> Answer:
 
 
 @operation(
-    routes.READ_UNSUBSCRIBE,
-    answer=str,
-    errors=(404,),
-    authorise=_authorise_link,
-    media_type="text/html",
+    routes.READ_UNSUBSCRIBE, answer=str, authorise=_authorise_link, media_type="text/html",
     answer_example="<!doctype html>…",
-)
+)  # fmt: skip
 async def show_unsubscribe(call: Call) -> Answer:
     """A page with a button. Looking at it changes nothing: mail programs look at links by themselves."""
     link: Unsubscription = call.request.state.link
@@ -203,9 +195,8 @@ async def show_unsubscribe(call: Call) -> Answer:
 
 
 @operation(
-    routes.UNSUBSCRIBE, answer=str, errors=(404,), authorise=_authorise_link, media_type="text/html",
-    answer_example="<!doctype html>…",
-    body_types=(FORM, "multipart/form-data"), kept=False,
+    routes.UNSUBSCRIBE, answer=str, authorise=_authorise_link, media_type="text/html",
+    answer_example="<!doctype html>…", body_types=(FORM, "multipart/form-data"), kept=False,
 )  # fmt: skip
 async def unsubscribe_by_link(call: Call) -> Answer:
     """What mail programs post to with one click (RFC 8058), and the button of the page. Twice is once."""
@@ -214,17 +205,14 @@ async def unsubscribe_by_link(call: Call) -> Answer:
     return _card("Unsubscribed", f"You get no more {link.subject}.")
 
 
-@operation(
-    routes.LIST_SUPPRESSIONS, lists=True, answer=list[SuppressionView], errors=(422,),
-    answer_example=[SUPPRESSION],
-)  # fmt: skip
+@operation(routes.LIST_SUPPRESSIONS, lists=True, answer=list[SuppressionView], answer_example=[SUPPRESSION])
 async def list_suppressed(call: Call) -> Answer:
     """By channel and address: hard bounces, complaints, addresses that unsubscribed."""
     return call.paged(await list_suppressions(call.reading, **call.filters(routes.SuppressionsQuery)))
 
 
 @operation(
-    routes.PUT_SUPPRESSION, answer=SuppressionView, errors=(422,), example={"reason": "asked by phone"},
+    routes.PUT_SUPPRESSION, answer=SuppressionView, example={"reason": "asked by phone"},
     answer_example={**SUPPRESSION, "reason": "asked by phone"},
 )  # fmt: skip
 async def suppress(call: Call) -> Answer:
@@ -233,7 +221,7 @@ async def suppress(call: Call) -> Answer:
     return Answer(await put_suppression(call.context, call.path("channel"), call.path("address"), spec))
 
 
-@operation(routes.DELETE_SUPPRESSION, status=204, errors=(404,))
+@operation(routes.DELETE_SUPPRESSION, status=204)
 async def release_suppression(call: Call) -> Answer:
     """Messages are sent to it again."""
     await delete_suppression(call.context, call.path("channel"), call.path("address"))

@@ -43,8 +43,7 @@ STREAM_EXAMPLE = {"event": "unread", "id": "i_1", "data": '{"unread":1}'}
 
 
 @operation(
-    routes.CREATE_INBOX_TOKEN, status=201, answer=InboxToken, errors=(422,), kept=False,
-    example={"seconds": 3600},
+    routes.CREATE_INBOX_TOKEN, status=201, answer=InboxToken, kept=False, example={"seconds": 3600},
     answer_example={
         "token": "W1sia…", "path": "/api/v1/inbox/W1sia…", "expires_at": "2027-03-01T13:00:00Z",
     },
@@ -71,9 +70,8 @@ def _opened(call: Call) -> tuple[Context, str]:
 
 
 @operation(
-    routes.LIST_INBOX, lists=True, answer=list[InboxItem], errors=(404, 422), authorise=_authorise,
-    answer_example=[ITEM_EXAMPLE],
-)  # fmt: skip
+    routes.LIST_INBOX, lists=True, answer=list[InboxItem], authorise=_authorise, answer_example=[ITEM_EXAMPLE]
+)
 async def list_recipient_inbox(call: Call) -> Answer:
     """The latest first; archived ones only if they are asked for."""
     query = call.query(routes.InboxQuery)
@@ -89,16 +87,14 @@ async def list_recipient_inbox(call: Call) -> Answer:
     return call.paged(page)
 
 
-@operation(
-    routes.COUNT_INBOX, answer=Unread, errors=(404,), authorise=_authorise, answer_example={"unread": 3}
-)
+@operation(routes.COUNT_INBOX, answer=Unread, authorise=_authorise, answer_example={"unread": 3})
 async def count_recipient_inbox(call: Call) -> Answer:
     """For the number beside the bell."""
     return Answer(await count_unread(*_opened(call)))
 
 
 @operation(
-    routes.MARK_INBOX, answer=list[InboxItem], errors=(404, 422), authorise=_authorise, kept=False,
+    routes.MARK_INBOX, answer=list[InboxItem], authorise=_authorise, kept=False,
     example={"item_ids": ["i_1"], "read": True},
     answer_example=[{**ITEM_EXAMPLE, "read_at": "2027-03-01T12:05:00Z"}],
 )  # fmt: skip
@@ -108,7 +104,7 @@ async def mark_recipient_inbox(call: Call) -> Answer:
 
 
 @operation(
-    routes.STREAM_INBOX, answer=ServerSentEvent, errors=(404,), authorise=_authorise, media_type=EVENTS,
+    routes.STREAM_INBOX, answer=ServerSentEvent, authorise=_authorise, media_type=EVENTS,
     answer_example=STREAM_EXAMPLE,
 )  # fmt: skip
 async def stream_recipient_inbox(call: Call) -> Answer:

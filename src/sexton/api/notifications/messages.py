@@ -82,7 +82,7 @@ class NotificationsAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
 
 
 @operation(
-    routes.CREATE_NOTIFICATION, status=201, answer=NotificationView, errors=(409, 422), example=REQUEST,
+    routes.CREATE_NOTIFICATION, status=201, answer=NotificationView, example=REQUEST,
     answer_example=NOTIFICATION,
 )  # fmt: skip
 async def create_notification(call: Call) -> Answer:
@@ -94,8 +94,7 @@ async def create_notification(call: Call) -> Answer:
 
 
 @operation(
-    routes.CREATE_NOTIFICATIONS, status=201, body_types=LINES_TYPES, streams=True,
-    answer=NotificationsAnswer, errors=(409, 422),
+    routes.CREATE_NOTIFICATIONS, status=201, body_types=LINES_TYPES, streams=True, answer=NotificationsAnswer,
     example='{"user_id": "ann", "channel": "email", "template_id": "reminder"}\n',
     answer_example={"lines": 1, "created": 1},
 )  # fmt: skip
@@ -124,9 +123,8 @@ async def create_notifications(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], errors=(404, 422),
-    answer_example=[NOTIFICATION],
-)  # fmt: skip
+    routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], answer_example=[NOTIFICATION]
+)
 async def list_notifications(call: Call) -> Answer:
     """The latest first, those of campaigns as well; with `campaign_id` by the ids of their recipients. With
     `status` or `template_id` a page may have fewer messages than asked for and yet a next one: it ends where
@@ -153,7 +151,7 @@ async def get_notification_settings(call: Call) -> Answer:
 
 
 @operation(
-    routes.SET_NOTIFICATION_SETTINGS, answer=NotificationSettings, errors=(422,),
+    routes.SET_NOTIFICATION_SETTINGS, answer=NotificationSettings,
     example={"timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"}},
     answer_example={
         "timezone": "Europe/Berlin", "quiet_hours": {"start": "22:00", "end": "07:00"},
@@ -165,20 +163,20 @@ async def set_notification_settings(call: Call) -> Answer:
     return Answer(await settings.set_settings(call.context, call.json(NotificationSettings)))
 
 
-@operation(routes.GET_NOTIFICATION, answer=NotificationView, errors=(404,), answer_example=NOTIFICATION)
+@operation(routes.GET_NOTIFICATION, answer=NotificationView, answer_example=NOTIFICATION)
 async def get_notification(call: Call) -> Answer:
     """With its status, and when it was sent."""
     return Answer(await read.get_message(call.context, call.path("notification")))
 
 
-@operation(routes.WHY_NOTIFICATION, answer=NotificationWhy, errors=(404,), answer_example=WHY)
+@operation(routes.WHY_NOTIFICATION, answer=NotificationWhy, answer_example=WHY)
 async def why_notification(call: Call) -> Answer:
     """Every hold, suppression, fall-back, expiry and retry has a line with its reason."""
     return Answer(await why(call.context, call.path("notification")))
 
 
 @operation(
-    routes.CANCEL_NOTIFICATION, answer=NotificationView, errors=(404, 409),
+    routes.CANCEL_NOTIFICATION, answer=NotificationView,
     answer_example={**NOTIFICATION, "status": "cancelled", "next_at": None},
 )  # fmt: skip
 async def cancel_notification(call: Call) -> Answer:
@@ -187,8 +185,8 @@ async def cancel_notification(call: Call) -> Answer:
 
 
 @operation(
-    routes.RESCHEDULE_NOTIFICATION, answer=NotificationView, errors=(404, 409, 422),
-    example={"local_time": "2027-03-15 09:00"}, answer_example=NOTIFICATION,
+    routes.RESCHEDULE_NOTIFICATION, answer=NotificationView, example={"local_time": "2027-03-15 09:00"},
+    answer_example=NOTIFICATION,
 )  # fmt: skip
 async def reschedule_notification(call: Call) -> Answer:
     """It expires as long after the new time as it would have after the old one. What was submitted already is
@@ -197,9 +195,7 @@ async def reschedule_notification(call: Call) -> Answer:
     return Answer(await message.move_message(call.context, call.path("notification"), wish))
 
 
-@operation(
-    routes.RESEND_NOTIFICATION, answer=NotificationView, errors=(404, 409), answer_example=NOTIFICATION
-)
+@operation(routes.RESEND_NOTIFICATION, answer=NotificationView, answer_example=NOTIFICATION)
 async def resend_notification(call: Call) -> Answer:
     """A person's word: a message that is `unconfirmed` may have gone out, and goes out again; one that has
     failed is tried again."""
@@ -207,7 +203,7 @@ async def resend_notification(call: Call) -> Answer:
 
 
 @operation(
-    routes.CONFIRM_NOTIFICATION, answer=NotificationView, errors=(404, 409),
+    routes.CONFIRM_NOTIFICATION, answer=NotificationView,
     answer_example={**NOTIFICATION, "status": "sent", "sent_at": "2027-03-14T08:00:01Z", "next_at": None},
 )  # fmt: skip
 async def confirm_notification(call: Call) -> Answer:

@@ -47,9 +47,7 @@ class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     changed: Annotated[int, about("How many were there already, and were changed.")]
 
 
-@operation(
-    routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], errors=(422,), answer_example=[RECIPIENT]
-)
+@operation(routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], answer_example=[RECIPIENT])
 async def list_recipients(call: Call) -> Answer:
     """In the order of their ids."""
     return call.paged(await recipient.list_recipients(call.reading, **call.filters(RecipientsQuery)))
@@ -57,7 +55,7 @@ async def list_recipients(call: Call) -> Answer:
 
 @operation(
     routes.IMPORT_RECIPIENTS, status=200, body_types=(*LINES_TYPES, CSV), streams=True,
-    answer=RecipientsAnswer, errors=(422,),
+    answer=RecipientsAnswer,
     example='{"user_id": "ann", "email": "ann@example.org", "timezone": "Europe/Berlin"}\n',
     answer_example={"lines": 1, "created": 1, "changed": 0},
 )  # fmt: skip
@@ -79,9 +77,7 @@ async def import_recipients(call: Call) -> Answer:
     return body.answer(answer, "recipient", taken, "taken")
 
 
-@operation(
-    routes.PUT_RECIPIENT, answer=RecipientView, errors=(422,), example=REQUEST, answer_example=RECIPIENT
-)
+@operation(routes.PUT_RECIPIENT, answer=RecipientView, example=REQUEST, answer_example=RECIPIENT)
 async def put_recipient(call: Call) -> Answer:
     """What is left out is empty afterwards; PATCH leaves it as it is."""
     spec = call.json(RecipientSpec)
@@ -89,8 +85,8 @@ async def put_recipient(call: Call) -> Answer:
 
 
 @operation(
-    routes.CHANGE_RECIPIENT, answer=RecipientView, errors=(404, 422),
-    example={"timezone": "America/New_York"}, answer_example={**RECIPIENT, "timezone": "America/New_York"},
+    routes.CHANGE_RECIPIENT, answer=RecipientView, example={"timezone": "America/New_York"},
+    answer_example={**RECIPIENT, "timezone": "America/New_York"},
 )  # fmt: skip
 async def change_recipient(call: Call) -> Answer:
     """What is left out stays as it is; null clears a field."""
@@ -99,14 +95,14 @@ async def change_recipient(call: Call) -> Answer:
     return Answer(await recipient.change_recipient(call.context, call.path("user_id"), changes))
 
 
-@operation(routes.GET_RECIPIENT, answer=RecipientView, errors=(404,), answer_example=RECIPIENT)
+@operation(routes.GET_RECIPIENT, answer=RecipientView, answer_example=RECIPIENT)
 async def get_recipient(call: Call) -> Answer:
     """Addresses, zone, language, quiet hours, opt-outs, caps and fields."""
     return Answer(await recipient.get_recipient(call.context, call.path("user_id")))
 
 
 @operation(
-    routes.EXPORT_RECIPIENT, answer=RecipientExport, errors=(404,),
+    routes.EXPORT_RECIPIENT, answer=RecipientExport,
     answer_example={
         "recipient": RECIPIENT, "notifications": [NOTIFICATION], "more": False, "suppressions": [],
     },
@@ -117,7 +113,7 @@ async def export(call: Call) -> Answer:
 
 
 @operation(
-    routes.ERASE_RECIPIENT, answer=ErasureView, errors=(404,),
+    routes.ERASE_RECIPIENT, answer=ErasureView,
     answer_example={
         "user_id": "ann", "erased_at": "2027-03-01T12:00:00Z", "rows": {"recipients": 1, "messages": 3},
         "certificate": "recipient.erased",

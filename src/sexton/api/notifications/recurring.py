@@ -107,8 +107,8 @@ class StoppedSequences(msgspec.Struct, frozen=True):
 
 
 @operation(
-    routes.CREATE_NOTIFICATION_SCHEDULE, status=201, answer=RecurringView, errors=(409, 422),
-    example=RECURRING_REQUEST, answer_example=RECURRING,
+    routes.CREATE_NOTIFICATION_SCHEDULE, status=201, answer=RecurringView, example=RECURRING_REQUEST,
+    answer_example=RECURRING,
 )  # fmt: skip
 async def create_notification_schedule(call: Call) -> Answer:
     """Each time is a message of its own. Without `timezone` it goes by the recipient's, and follows when that
@@ -119,24 +119,21 @@ async def create_notification_schedule(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_NOTIFICATION_SCHEDULES, lists=True, answer=list[RecurringView], errors=(422,),
-    answer_example=[RECURRING],
-)  # fmt: skip
+    routes.LIST_NOTIFICATION_SCHEDULES, lists=True, answer=list[RecurringView], answer_example=[RECURRING]
+)
 async def list_notification_schedules(call: Call) -> Answer:
     """In the order in which they were made."""
     return call.paged(await recurring.list_recurring(call.reading, **call.filters(RecurringQuery)))
 
 
-@operation(
-    routes.GET_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,), answer_example=RECURRING
-)  # fmt: skip
+@operation(routes.GET_NOTIFICATION_SCHEDULE, answer=RecurringView, answer_example=RECURRING)
 async def get_notification_schedule(call: Call) -> Answer:
     """With its next time."""
     return Answer(await recurring.get_recurring(call.context, call.path("notification_schedule")))
 
 
 @operation(
-    routes.CHANGE_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404, 409, 422),
+    routes.CHANGE_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(409,),
     example={"recurrence_rule": "0 10 * * mon"}, answer_example=RECURRING,
 )  # fmt: skip
 async def change_notification_schedule(call: Call) -> Answer:
@@ -146,7 +143,7 @@ async def change_notification_schedule(call: Call) -> Answer:
 
 
 @operation(
-    routes.PAUSE_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,),
+    routes.PAUSE_NOTIFICATION_SCHEDULE, answer=RecurringView,
     answer_example={**RECURRING, "is_active": False, "next_fire_at": None},
 )  # fmt: skip
 async def pause_notification_schedule(call: Call) -> Answer:
@@ -155,16 +152,14 @@ async def pause_notification_schedule(call: Call) -> Answer:
     return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=False)))
 
 
-@operation(
-    routes.RESUME_NOTIFICATION_SCHEDULE, answer=RecurringView, errors=(404,), answer_example=RECURRING
-)  # fmt: skip
+@operation(routes.RESUME_NOTIFICATION_SCHEDULE, answer=RecurringView, answer_example=RECURRING)
 async def resume_notification_schedule(call: Call) -> Answer:
     """It goes on with its next time."""
     ref = call.path("notification_schedule")
     return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=True)))
 
 
-@operation(routes.DELETE_NOTIFICATION_SCHEDULE, status=204, errors=(404,))
+@operation(routes.DELETE_NOTIFICATION_SCHEDULE, status=204)
 async def delete_notification_schedule(call: Call) -> Answer:
     """Messages that were made stay as they are."""
     await recurring.delete_recurring(call.context, call.path("notification_schedule"))
@@ -175,28 +170,27 @@ async def delete_notification_schedule(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_DIGEST, answer=DigestView, errors=(422,),
-    example={"template_id": "comments", "channel": "email", "schedule": "0 9 * * mon"},
-    answer_example=DIGEST,
+    routes.PUT_DIGEST, answer=DigestView,
+    example={"template_id": "comments", "channel": "email", "schedule": "0 9 * * mon"}, answer_example=DIGEST,
 )  # fmt: skip
 async def put_digest(call: Call) -> Answer:
     """Its template gets `events`, a list of what was gathered, `count` and `key`."""
     return Answer(await digest.put_digest(call.context, call.path("digest"), call.json(DigestSpec)))
 
 
-@operation(routes.LIST_DIGESTS, lists=True, answer=list[DigestView], errors=(422,), answer_example=[DIGEST])
+@operation(routes.LIST_DIGESTS, lists=True, answer=list[DigestView], answer_example=[DIGEST])
 async def list_digests(call: Call) -> Answer:
     """By name."""
     return call.paged(await digest.list_digests(call.reading, **call.filters(NamesQuery)))
 
 
-@operation(routes.GET_DIGEST, answer=DigestView, errors=(404,), answer_example=DIGEST)
+@operation(routes.GET_DIGEST, answer=DigestView, answer_example=DIGEST)
 async def get_digest(call: Call) -> Answer:
     """As it was written."""
     return Answer(await digest.get_digest(call.context, call.path("digest")))
 
 
-@operation(routes.DELETE_DIGEST, status=204, errors=(404,))
+@operation(routes.DELETE_DIGEST, status=204)
 async def delete_digest(call: Call) -> Answer:
     """What has been gathered is sent at its time."""
     await digest.delete_digest(call.context, call.path("digest"))
@@ -204,7 +198,7 @@ async def delete_digest(call: Call) -> Answer:
 
 
 @operation(
-    routes.ADD_DIGEST_EVENT, status=201, answer=DigestEventView, errors=(404, 409, 422),
+    routes.ADD_DIGEST_EVENT, status=201, answer=DigestEventView,
     example={"user_id": "ann", "data": {"text": "a comment"}, "event_id": "c-17"}, answer_example=EVENT,
 )  # fmt: skip
 async def add_digest_event(call: Call) -> Answer:
@@ -217,29 +211,27 @@ async def add_digest_event(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_SEQUENCE, answer=SequenceView, errors=(422,),
-    example={"steps": STEPS, "stop_on": ["purchased"]}, answer_example=SEQUENCE,
+    routes.PUT_SEQUENCE, answer=SequenceView, example={"steps": STEPS, "stop_on": ["purchased"]},
+    answer_example=SEQUENCE,
 )  # fmt: skip
 async def put_sequence(call: Call) -> Answer:
     """Those who have entered it keep their messages."""
     return Answer(await sequence.put_sequence(call.context, call.path("sequence"), call.json(SequenceSpec)))
 
 
-@operation(
-    routes.LIST_SEQUENCES, lists=True, answer=list[SequenceView], errors=(422,), answer_example=[SEQUENCE]
-)  # fmt: skip
+@operation(routes.LIST_SEQUENCES, lists=True, answer=list[SequenceView], answer_example=[SEQUENCE])
 async def list_sequences(call: Call) -> Answer:
     """By name."""
     return call.paged(await sequence.list_sequences(call.reading, **call.filters(NamesQuery)))
 
 
-@operation(routes.GET_SEQUENCE, answer=SequenceView, errors=(404,), answer_example=SEQUENCE)
+@operation(routes.GET_SEQUENCE, answer=SequenceView, answer_example=SEQUENCE)
 async def get_sequence(call: Call) -> Answer:
     """As it was written."""
     return Answer(await sequence.get_sequence(call.context, call.path("sequence")))
 
 
-@operation(routes.DELETE_SEQUENCE, status=204, errors=(404,))
+@operation(routes.DELETE_SEQUENCE, status=204)
 async def delete_sequence(call: Call) -> Answer:
     """Those who have entered it keep their messages."""
     await sequence.delete_sequence(call.context, call.path("sequence"))
@@ -247,22 +239,21 @@ async def delete_sequence(call: Call) -> Answer:
 
 
 @operation(
-    routes.ENTER_SEQUENCE, status=201, answer=MemberView, errors=(404, 409, 422), example={"user_id": "ann"},
-    answer_example=MEMBER,
-)  # fmt: skip
+    routes.ENTER_SEQUENCE, status=201, answer=MemberView, example={"user_id": "ann"}, answer_example=MEMBER
+)
 async def enter_sequence(call: Call) -> Answer:
     """All steps become messages at once, each with its time; one who is in it already is refused."""
     return Answer(await sequence.enter(call.context, call.path("sequence"), call.json(MemberSpec)))
 
 
-@operation(routes.GET_SEQUENCE_MEMBER, answer=MemberView, errors=(404,), answer_example=MEMBER)
+@operation(routes.GET_SEQUENCE_MEMBER, answer=MemberView, answer_example=MEMBER)
 async def get_sequence_member(call: Call) -> Answer:
     """As the recipient entered it last, with the messages."""
     return Answer(await sequence.get_member(call.context, call.path("sequence"), call.path("user_id")))
 
 
 @operation(
-    routes.LEAVE_SEQUENCE, answer=MemberView, errors=(404,),
+    routes.LEAVE_SEQUENCE, answer=MemberView,
     answer_example={**MEMBER, "stopped_at": "2027-03-02T12:00:00Z", "stopped_by": "stopped by ann"},
 )  # fmt: skip
 async def leave_sequence(call: Call) -> Answer:
@@ -271,8 +262,8 @@ async def leave_sequence(call: Call) -> Answer:
 
 
 @operation(
-    routes.NOTE_RECIPIENT_EVENT, answer=StoppedSequences, errors=(422,),
-    example={"user_id": "ann", "event": "purchased"}, answer_example={"stopped": ["onboarding"]},
+    routes.NOTE_RECIPIENT_EVENT, answer=StoppedSequences, example={"user_id": "ann", "event": "purchased"},
+    answer_example={"stopped": ["onboarding"]},
 )  # fmt: skip
 async def note_recipient_event(call: Call) -> Answer:
     """Sequences that stop on it end for this recipient."""

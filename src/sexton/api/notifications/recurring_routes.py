@@ -30,13 +30,13 @@ class RecurringQuery(Query, frozen=True, kw_only=True):
 SCHEDULES = "/notifications/schedules"
 CREATE_NOTIFICATION_SCHEDULE = Route(
     "POST", SCHEDULES, TAG, "Notify again and again", Role.EDITOR, body=RecurringSpec
-)  # fmt: skip
+)
 LIST_NOTIFICATION_SCHEDULES = Route(
     "GET", SCHEDULES, TAG, "List notifications that recur", Role.VIEWER, query=RecurringQuery
-)  # fmt: skip
+)
 GET_NOTIFICATION_SCHEDULE = Route(
     "GET", SCHEDULES + "/{notification_schedule}", TAG, "Show a notification that recurs", Role.VIEWER
-)  # fmt: skip
+)
 CHANGE_NOTIFICATION_SCHEDULE = Route(
     "PATCH", SCHEDULES + "/{notification_schedule}", TAG, "Change a notification that recurs", Role.EDITOR,
     body=RecurringChanges,
@@ -51,14 +51,14 @@ RESUME_NOTIFICATION_SCHEDULE = Route(
 )  # fmt: skip
 DELETE_NOTIFICATION_SCHEDULE = Route(
     "DELETE", SCHEDULES + "/{notification_schedule}", TAG, "Delete a notification that recurs", Role.EDITOR
-)  # fmt: skip
+)
 PUT_DIGEST = Route("PUT", "/digests/{digest}", TAG, "Save a digest", Role.EDITOR, body=DigestSpec)
 LIST_DIGESTS = Route("GET", "/digests", TAG, "List digests", Role.VIEWER, query=NamesQuery)
 GET_DIGEST = Route("GET", "/digests/{digest}", TAG, "Show a digest", Role.VIEWER)
 DELETE_DIGEST = Route("DELETE", "/digests/{digest}", TAG, "Delete a digest", Role.EDITOR)
 ADD_DIGEST_EVENT = Route(
     "POST", "/digests/{digest}/events", TAG, "Add an event to a digest", Role.OPERATOR, body=DigestEventSpec
-)  # fmt: skip
+)
 PUT_SEQUENCE = Route("PUT", "/sequences/{sequence}", TAG, "Save a sequence", Role.EDITOR, body=SequenceSpec)
 LIST_SEQUENCES = Route("GET", "/sequences", TAG, "List sequences", Role.VIEWER, query=NamesQuery)
 GET_SEQUENCE = Route("GET", "/sequences/{sequence}", TAG, "Show a sequence", Role.VIEWER)
@@ -69,10 +69,10 @@ ENTER_SEQUENCE = Route(
 )  # fmt: skip
 GET_SEQUENCE_MEMBER = Route(
     "GET", "/sequences/{sequence}/members/{user_id}", TAG, "Show a recipient in a sequence", Role.VIEWER
-)  # fmt: skip
+)
 LEAVE_SEQUENCE = Route(
     "DELETE", "/sequences/{sequence}/members/{user_id}", TAG, "Stop a sequence for a recipient", Role.OPERATOR
-)  # fmt: skip
+)
 NOTE_RECIPIENT_EVENT = Route(
     "POST", "/notifications/events", TAG, "Tell of something that a recipient did", Role.OPERATOR,
     body=RecipientEventSpec,

@@ -124,8 +124,8 @@ CREATE_NOTIFICATION = Route(
     "POST", "/notifications", TAG, "Schedule a message", Role.EDITOR, body=NotificationSpec
 )
 CREATE_NOTIFICATIONS = Route(
-    "POST", "/notifications/bulk", TAG, "Schedule many messages", Role.EDITOR,
-    query=NotificationsBulkQuery, body=NotificationSpec,
+    "POST", "/notifications/bulk", TAG, "Schedule many messages", Role.EDITOR, query=NotificationsBulkQuery,
+    body=NotificationSpec,
 )  # fmt: skip
 LIST_NOTIFICATIONS = Route(
     "GET", "/notifications", TAG, "List messages, the latest first", Role.VIEWER, query=NotificationsQuery
@@ -167,8 +167,8 @@ CHANGE_RECIPIENT = Route(
 GET_RECIPIENT = Route("GET", "/recipients/{user_id}", TAG, "Show a recipient", Role.VIEWER)
 LIST_RECIPIENTS = Route("GET", "/recipients", TAG, "List recipients", Role.VIEWER, query=RecipientsQuery)
 IMPORT_RECIPIENTS = Route(
-    "POST", "/recipients/bulk", TAG, "Make or change many recipients", Role.EDITOR,
-    query=RecipientsBulkQuery, body=RecipientLine,
+    "POST", "/recipients/bulk", TAG, "Make or change many recipients", Role.EDITOR, query=RecipientsBulkQuery,
+    body=RecipientLine,
 )  # fmt: skip
 EXPORT_RECIPIENT = Route(
     "GET", "/recipients/{user_id}/export", TAG, "Export all that is known of a recipient", Role.OPERATOR

@@ -37,15 +37,13 @@ TEMPLATE: dict[str, Any] = {
 }
 
 
-@operation(
-    routes.LIST_TEMPLATES, lists=True, answer=list[TemplateView], errors=(422,), answer_example=[TEMPLATE]
-)
+@operation(routes.LIST_TEMPLATES, lists=True, answer=list[TemplateView], answer_example=[TEMPLATE])
 async def list_templates(call: Call) -> Answer:
     """Their latest versions, in the order of their ids."""
     return call.paged(await template.list_templates(call.reading, **call.filters(TemplatesQuery)))
 
 
-@operation(routes.PUT_TEMPLATE, answer=TemplateView, errors=(422,), example=REQUEST, answer_example=TEMPLATE)
+@operation(routes.PUT_TEMPLATE, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)
 async def put_template(call: Call) -> Answer:
     """The texts in one language, `locale`, or for all others. Messages that were made keep their version."""
     return Answer(
@@ -53,7 +51,7 @@ async def put_template(call: Call) -> Answer:
     )
 
 
-@operation(routes.GET_TEMPLATE, answer=TemplateView, errors=(404, 422), answer_example=TEMPLATE)
+@operation(routes.GET_TEMPLATE, answer=TemplateView, answer_example=TEMPLATE)
 async def get_template(call: Call) -> Answer:
     """The latest version, or another."""
     version = call.query(TemplateQuery).version
@@ -61,7 +59,7 @@ async def get_template(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_TEMPLATE_VERSIONS, lists=True, answer=list[TemplateVersionView], errors=(404, 422),
+    routes.LIST_TEMPLATE_VERSIONS, lists=True, answer=list[TemplateVersionView],
     answer_example=[
         {"version": 1, "locales": ["default"], "created_by": "ann", "created_at": "2027-03-01T12:00:00Z"}
     ],
@@ -72,7 +70,7 @@ async def list_template_versions(call: Call) -> Answer:
     return call.paged(await template.list_versions(call.reading, template_id, **filters))
 
 
-@operation(routes.DELETE_TEMPLATE, status=204, errors=(404,))
+@operation(routes.DELETE_TEMPLATE, status=204)
 async def delete_template(call: Call) -> Answer:
     """New messages with it are refused; those that were made still go out."""
     await template.delete_template(call.context, call.path("template_id"))
@@ -80,7 +78,7 @@ async def delete_template(call: Call) -> Answer:
 
 
 @operation(
-    routes.PREVIEW_TEMPLATE, answer=list[RenderedView], errors=(404, 422),
+    routes.PREVIEW_TEMPLATE, answer=list[RenderedView],
     example={"channel": "sms", "locale": "de", "timezone": "Europe/Berlin"},
     answer_example=[
         {
@@ -99,7 +97,7 @@ async def preview_template(call: Call) -> Answer:
 
 
 @operation(
-    routes.TRY_TEMPLATE, status=201, answer=NotificationView, errors=(404, 422),
+    routes.TRY_TEMPLATE, status=201, answer=NotificationView,
     example={"channel": "email", "address": "ann@example.org"},
     answer_example={**NOTIFICATION, "urgency": "asap"},
 )  # fmt: skip

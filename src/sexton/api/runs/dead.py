@@ -59,10 +59,7 @@ class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
     )
 
 
-@operation(
-    routes.LIST_DEAD, shared=True, answer=list[DeadLetter], lists=True, errors=(404, 422),
-    answer_example=[examples.DEAD],
-)  # fmt: skip
+@operation(routes.LIST_DEAD, shared=True, answer=list[DeadLetter], lists=True, answer_example=[examples.DEAD])
 async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
     query = call.query(DeadQuery)
@@ -84,7 +81,7 @@ async def list_dead(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_DEAD_GROUPS, shared=True, lists=True, answer=list[DeadGroup], errors=(404, 422),
+    routes.LIST_DEAD_GROUPS, shared=True, lists=True, answer=list[DeadGroup],
     answer_example=[examples.DEAD_GROUP],
 )  # fmt: skip
 async def list_dead_groups(call: Call) -> Answer:
@@ -103,7 +100,7 @@ async def get_dead_target(call: Call) -> Answer:
 
 
 @operation(
-    routes.SET_DEAD_TARGET, answer=DeadTarget, errors=(422,),
+    routes.SET_DEAD_TARGET, answer=DeadTarget,
     example={"target": {"http": {"url": "https://ops.example/dead"}}},
     answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
 )  # fmt: skip
@@ -116,15 +113,15 @@ async def set_dead_target(call: Call) -> Answer:
     return Answer(DeadTarget(target))
 
 
-@operation(routes.GET_DEAD, answer=DeadLetter, errors=(404,), answer_example=examples.DEAD_DETAIL)
+@operation(routes.GET_DEAD, answer=DeadLetter, answer_example=examples.DEAD_DETAIL)
 async def get_dead(call: Call) -> Answer:
     """One dead letter with its payload and all attempts."""
     return Answer(await ledger.get_dead(call.context, run_number(call.path("run"))))
 
 
 @operation(
-    routes.REDRIVE_DEAD, status=201, answer=RedriveAnswer, errors=(404, 409),
-    example={"payload": {"report": "weekly"}}, answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
+    routes.REDRIVE_DEAD, status=201, answer=RedriveAnswer, example={"payload": {"report": "weekly"}},
+    answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
 )  # fmt: skip
 async def redrive_dead(call: Call) -> Answer:
     """Makes a new run with all its attempts, the same payload, unless another one is given, and the same
@@ -136,7 +133,7 @@ async def redrive_dead(call: Call) -> Answer:
     return Answer({"run_id": new, "parent_run": run}, headers={"Location": f"/api/v1/runs/{new}"})
 
 
-@operation(routes.DISCARD_DEAD, status=204, errors=(404,))
+@operation(routes.DISCARD_DEAD, status=204)
 async def discard_dead(call: Call) -> Answer:
     """Throws the letter away. The run stays in the history, as dead."""
     run = call.path("run")
@@ -146,8 +143,8 @@ async def discard_dead(call: Call) -> Answer:
 
 
 @operation(
-    routes.REDRIVE_MANY, answer=Redriven, errors=(404, 409, 422),
-    example={"error_group": "ConnectionError: …", "rate": 50}, answer_example={"redriven": 1200},
+    routes.REDRIVE_MANY, answer=Redriven, example={"error_group": "ConnectionError: …", "rate": 50},
+    answer_example={"redriven": 1200},
 )  # fmt: skip
 async def redrive_many(call: Call) -> Answer:
     """All letters that match; `rate` spreads them so that what broke is not flooded. `dry_run` counts them,
@@ -160,7 +157,7 @@ async def redrive_many(call: Call) -> Answer:
 
 
 @operation(
-    routes.DISCARD_MANY, answer=Discarded, errors=(404, 409, 422), example={"job": "send-weekly-report"},
+    routes.DISCARD_MANY, answer=Discarded, example={"job": "send-weekly-report"},
     answer_example={"discarded": 12},
 )  # fmt: skip
 async def discard_many(call: Call) -> Answer:

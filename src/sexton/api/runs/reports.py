@@ -43,8 +43,8 @@ async def _authorise(call: Call) -> None:
 
 
 @operation(
-    routes.COMPLETE_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
-    example={"result": {"rows": 1200}}, answer_example={"run_id": "r_9hk2", "status": "success"},
+    routes.COMPLETE_RUN, answer=ReportAnswer, authorise=_authorise, example={"result": {"rows": 1200}},
+    answer_example={"run_id": "r_9hk2", "status": "success"},
 )  # fmt: skip
 async def complete_run(call: Call) -> Answer:
     """A run that was sent to a service in the asynchronous mode is done. Saying it again changes nothing and
@@ -56,8 +56,8 @@ async def complete_run(call: Call) -> Answer:
 
 
 @operation(
-    routes.FAIL_RUN, answer=ReportAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
-    example={"error": "the disk is full"}, answer_example={"run_id": "r_9hk2", "status": "failed"},
+    routes.FAIL_RUN, answer=ReportAnswer, authorise=_authorise, example={"error": "the disk is full"},
+    answer_example={"run_id": "r_9hk2", "status": "failed"},
 )  # fmt: skip
 async def fail_run(call: Call) -> Answer:
     """The attempt failed: the job's retries apply, unless it is permanent."""
@@ -75,7 +75,7 @@ async def fail_run(call: Call) -> Answer:
 
 
 @operation(
-    routes.RUN_HEARTBEAT, answer=HeartbeatAnswer, errors=(401, 404, 409, 422), authorise=_authorise,
+    routes.RUN_HEARTBEAT, answer=HeartbeatAnswer, authorise=_authorise,
     example={"fraction": 0.4, "text": "400 of 1000 rows"},
     answer_example={
         "run_id": "r_9hk2", "status": "waiting", "deadline_at": "2026-06-08T13:10:00Z",

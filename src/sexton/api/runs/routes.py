@@ -82,14 +82,9 @@ REPEAT_RUN = Route(
     "POST", "/runs/{run}/again", "runs", "Run it again", Role.OPERATOR, body=RunRequest, body_optional=True
 )
 CANCEL_RUN = Route(
-    "POST",
-    "/runs/{run}/cancel",
-    "runs",
-    "Cancel a run",
-    Role.OPERATOR,
-    body=CancelRequest,
+    "POST", "/runs/{run}/cancel", "runs", "Cancel a run", Role.OPERATOR, body=CancelRequest,
     body_optional=True,
-)
+)  # fmt: skip
 
 
 # Many runs
@@ -193,14 +188,9 @@ SET_DEAD_TARGET = Route(
 )
 GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter", Role.VIEWER)
 REDRIVE_DEAD = Route(
-    "POST",
-    "/dead/{run}/redrive",
-    "dead letters",
-    "Run a dead letter again",
-    Role.OPERATOR,
-    body=RedriveOneRequest,
-    body_optional=True,
-)
+    "POST", "/dead/{run}/redrive", "dead letters", "Run a dead letter again", Role.OPERATOR,
+    body=RedriveOneRequest, body_optional=True,
+)  # fmt: skip
 DISCARD_DEAD = Route("POST", "/dead/{run}/discard", "dead letters", "Discard a dead letter", Role.OPERATOR)
 REDRIVE_MANY = Route(
     "POST", "/dead/redrive", "dead letters", "Run many dead letters again", Role.OPERATOR, body=RedriveRequest
@@ -249,14 +239,9 @@ class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 COMPLETE_RUN = Route(
-    "POST",
-    "/runs/{run}/complete",
-    "reports",
-    "Report success",
-    Role.WORKER,
-    body=CompleteRequest,
+    "POST", "/runs/{run}/complete", "reports", "Report success", Role.WORKER, body=CompleteRequest,
     body_optional=True,
-)
+)  # fmt: skip
 FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", Role.WORKER, body=FailRequest)
 RUN_HEARTBEAT = Route(
     "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", Role.WORKER, body=HeartbeatRequest,

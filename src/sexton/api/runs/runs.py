@@ -46,14 +46,7 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     ]
 
 
-@operation(
-    routes.LIST_RUNS,
-    shared=True,
-    answer=list[RunView],
-    errors=(404, 422),
-    lists=True,
-    answer_example=[examples.RUN],
-)
+@operation(routes.LIST_RUNS, shared=True, answer=list[RunView], lists=True, answer_example=[examples.RUN])
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top. With
     `late`, `queue` or `worker` a page may have fewer runs than asked for and yet a next one: it ends where it
@@ -63,24 +56,20 @@ async def list_runs(call: Call) -> Answer:
     return await page_of_runs(call, chosen, query.cursor, query.limit)
 
 
-@operation(
-    routes.COUNT_RUNS, shared=True, lists=True, answer=RunCounts, errors=(404, 422), answer_example=COUNTS
-)
+@operation(routes.COUNT_RUNS, shared=True, lists=True, answer=RunCounts, answer_example=COUNTS)
 async def count_runs(call: Call) -> Answer:
     """By status, for the same filters as the list; `status` leaves nothing out. Live runs are counted up to
     10,000, what has ended with other filters than `since` and `until` up to 3,000."""
     return Answer(await counting.count_runs(call.reading, await filter_of(call, call.query(RunChoice))))
 
 
-@operation(routes.GET_RUN, answer=RunDetail, errors=(404,), answer_example=examples.RUN_DETAIL)
+@operation(routes.GET_RUN, answer=RunDetail, answer_example=examples.RUN_DETAIL)
 async def get_run(call: Call) -> Answer:
     """One run with all attempts, its log, progress and result."""
     return Answer(await ledger.get_run(call.context, ledger.run_number(call.path("run"))))
 
 
-@operation(
-    routes.GET_RUN_LOG, answer=list[LogLine], errors=(404, 422), answer_example=examples.RUN_DETAIL["log"],
-)  # fmt: skip
+@operation(routes.GET_RUN_LOG, answer=list[LogLine], answer_example=examples.RUN_DETAIL["log"])
 async def get_run_log(call: Call) -> Answer:
     """What a run has logged, the oldest line first. To follow it, ask again with `after` set to the last
     `at`."""
@@ -92,8 +81,7 @@ async def get_run_log(call: Call) -> Answer:
 
 
 @operation(
-    routes.REPEAT_RUN, status=201, answer=RunMade, errors=(404, 409, 422),
-    example={"payload": {"report_type": "monthly"}},
+    routes.REPEAT_RUN, status=201, answer=RunMade, example={"payload": {"report_type": "monthly"}},
     answer_example={"run_id": "r_9hk7", "job": "j_4x"},
 )  # fmt: skip
 async def repeat_run(call: Call) -> Answer:
@@ -106,8 +94,8 @@ async def repeat_run(call: Call) -> Answer:
 
 
 @operation(
-    routes.CANCEL_RUN, status=202, answer=CancelAnswer, errors=(404, 409, 422),
-    example={"reason": "wrong month"}, answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
+    routes.CANCEL_RUN, status=202, answer=CancelAnswer, example={"reason": "wrong month"},
+    answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
 )  # fmt: skip
 async def cancel_run(call: Call) -> Answer:
     """A run that waits is cancelled at once; one that runs is asked to stop."""

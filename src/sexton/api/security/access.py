@@ -47,8 +47,8 @@ NAMESPACE: dict[str, Any] = {
 
 
 @operation(
-    routes.CREATE_KEY, status=201, answer=NewKey, errors=(404, 422), kept=False,
-    example={"name": "deploy", "role": "editor"}, answer_example=SHOWN,
+    routes.CREATE_KEY, status=201, answer=NewKey, kept=False, example={"name": "deploy", "role": "editor"},
+    answer_example=SHOWN,
 )  # fmt: skip
 async def create_key(call: Call) -> Answer:
     """The key is in the answer and nowhere else: only its hash is kept, and the answer is not repeated for an
@@ -78,7 +78,7 @@ async def list_keys(call: Call) -> Answer:
     return Answer(page, headers=more)
 
 
-@operation(routes.REVOKE_KEY, answer=KeyView, errors=(404,), answer_example=KEY)
+@operation(routes.REVOKE_KEY, answer=KeyView, answer_example=KEY)
 async def revoke_key(call: Call) -> Answer:
     """Every process refuses the key within two seconds. Revoking it again changes nothing."""
     revoked = await keys.revoke_key(call.context, call.path("key"), cluster=_everywhere(call))
@@ -87,8 +87,8 @@ async def revoke_key(call: Call) -> Answer:
 
 
 @operation(
-    routes.ROTATE_KEY, status=201, answer=NewKey, errors=(404, 422), kept=False,
-    example={"overlap_seconds": 3600}, answer_example=SHOWN,
+    routes.ROTATE_KEY, status=201, answer=NewKey, kept=False, example={"overlap_seconds": 3600},
+    answer_example=SHOWN,
 )  # fmt: skip
 async def rotate_key(call: Call) -> Answer:
     """A new key with the same name, role, namespace and rate, which lasts as long as the old one was made
@@ -106,7 +106,7 @@ async def rotate_key(call: Call) -> Answer:
 
 
 @operation(
-    routes.CREATE_NAMESPACE, status=201, answer=NamespaceView, errors=(409, 422),
+    routes.CREATE_NAMESPACE, status=201, answer=NamespaceView,
     example={"name": "billing", "description": "What the billing team runs."}, answer_example=NAMESPACE,
 )  # fmt: skip
 async def create_namespace(call: Call) -> Answer:
@@ -124,7 +124,7 @@ async def list_namespaces(call: Call) -> Answer:
     return Answer(await namespaces.list_namespaces(call.context, only))
 
 
-@operation(routes.GET_NAMESPACE, answer=NamespaceView, errors=(404,), answer_example=NAMESPACE)
+@operation(routes.GET_NAMESPACE, answer=NamespaceView, answer_example=NAMESPACE)
 async def get_namespace(call: Call) -> Answer:
     """One of those that the caller may see, with its quotas and what it uses."""
     name = call.path("namespace")
@@ -134,7 +134,7 @@ async def get_namespace(call: Call) -> Answer:
 
 
 @operation(
-    routes.CHANGE_NAMESPACE, answer=NamespaceView, errors=(404, 422),
+    routes.CHANGE_NAMESPACE, answer=NamespaceView,
     example={"jobs": 10_000, "firings_per_second": 50, "payload_bytes": None}, answer_example=NAMESPACE,
 )  # fmt: skip
 async def change_namespace(call: Call) -> Answer:

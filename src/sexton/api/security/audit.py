@@ -42,7 +42,7 @@ ENTRY: dict[str, Any] = {
 }
 
 
-@operation(routes.LIST_AUDIT, heavy=True, answer=list[AuditView], errors=(404, 422), answer_example=[ENTRY])
+@operation(routes.LIST_AUDIT, heavy=True, answer=list[AuditView], answer_example=[ENTRY])
 async def list_audit(call: Call) -> Answer:
     """The latest first. A page may be short though there is more: follow the `Link`. What all namespaces
     share is shown to callers with the role in all of them; `every` needs the role admin there."""
@@ -54,7 +54,7 @@ async def list_audit(call: Call) -> Answer:
 
 
 @operation(
-    routes.EXPORT_AUDIT, heavy=True, answer=str, errors=(404, 422), media_type="application/x-ndjson",
+    routes.EXPORT_AUDIT, heavy=True, answer=str, media_type="application/x-ndjson",
     other_answers={"text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n"},
     answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
 )  # fmt: skip
@@ -68,9 +68,7 @@ async def export_audit(call: Call) -> Answer:
     return Answer(_written(parts, query.format), headers=headers)
 
 
-@operation(
-    routes.LIST_JOB_CHANGES, heavy=True, answer=list[JobChange], errors=(404, 422), answer_example=[CHANGE]
-)
+@operation(routes.LIST_JOB_CHANGES, heavy=True, answer=list[JobChange], answer_example=[CHANGE])
 async def list_job_changes(call: Call) -> Answer:
     """Who changed the job, what and why, the latest first; also of a deleted one."""
     job = await require_job(call.context, call.path("job"))

@@ -35,8 +35,8 @@ CREATE_KEY = Route("POST", "/keys", "access", "Make an API key", Role.ADMIN, bod
 LIST_KEYS = Route("GET", "/keys", "access", "List API keys", Role.ADMIN, query=KeysQuery)
 REVOKE_KEY = Route("DELETE", "/keys/{key}", "access", "Revoke an API key", Role.ADMIN)
 ROTATE_KEY = Route(
-    "POST", "/keys/{key}/rotate", "access", "Rotate an API key", Role.ADMIN,
-    body=RotateRequest, body_optional=True,
+    "POST", "/keys/{key}/rotate", "access", "Rotate an API key", Role.ADMIN, body=RotateRequest,
+    body_optional=True,
 )  # fmt: skip
 CREATE_NAMESPACE = Route(
     "POST", "/namespaces", "access", "Make a namespace", Role.ADMIN, body=NamespaceSpec, cluster=True
@@ -44,14 +44,9 @@ CREATE_NAMESPACE = Route(
 LIST_NAMESPACES = Route("GET", "/namespaces", "access", "List namespaces", Role.VIEWER)
 GET_NAMESPACE = Route("GET", "/namespaces/{namespace}", "access", "Show a namespace", Role.VIEWER)
 CHANGE_NAMESPACE = Route(
-    "PATCH",
-    "/namespaces/{namespace}",
-    "access",
-    "Change some quotas of a namespace",
-    Role.ADMIN,
-    body=QuotaChanges,
-    cluster=True,
-)
+    "PATCH", "/namespaces/{namespace}", "access", "Change some quotas of a namespace", Role.ADMIN,
+    body=QuotaChanges, cluster=True,
+)  # fmt: skip
 
 
 # People

@@ -49,7 +49,7 @@ async def list_secrets(call: Call) -> Answer:
 
 
 @operation(
-    routes.FIND_SECRET_USES, lists=True, answer=SecretUses, errors=(404, 422),
+    routes.FIND_SECRET_USES, lists=True, answer=SecretUses,
     answer_example={
         "jobs": 2, "estimated": False, "sample": ["crm-export", "crm-import"], "providers": [],
         "adapters": ["cms"],
@@ -61,10 +61,7 @@ async def find_secret_uses(call: Call) -> Answer:
     return Answer(await find_uses(call.reading, call.path("secret")))
 
 
-@operation(
-    routes.PUT_SECRET, status=204, errors=(403, 422),
-    example={"value": "•••", "hosts": ["crm.example.com"]},
-)  # fmt: skip
+@operation(routes.PUT_SECRET, status=204, example={"value": "•••", "hosts": ["crm.example.com"]})
 async def put_secret(call: Call) -> Answer:
     """The value is encrypted under the key for secrets, and is neither shown nor logged.
     Over plain HTTP it is taken only from this machine."""
@@ -87,7 +84,7 @@ async def put_secret(call: Call) -> Answer:
     return Answer()
 
 
-@operation(routes.DELETE_SECRET, status=204, errors=(404,))
+@operation(routes.DELETE_SECRET, status=204)
 async def delete_secret(call: Call) -> Answer:
     """Runs of targets that name it fail until it is set again."""
     await secrets.delete(call.context, call.path("secret"))

@@ -80,7 +80,7 @@ LINK = {
 }
 
 
-@operation(routes.GET_SESSION, answer=CallerView, errors=(401,), answer_example=CALLER)
+@operation(routes.GET_SESSION, answer=CallerView, answer_example=CALLER)
 async def get_session(call: Call) -> Answer:
     """For every kind of credential. Without one the answer is 401: people sign in at `/sign-in`."""
     session: KnownSession | None = call.request.state.session
@@ -103,13 +103,13 @@ async def get_session(call: Call) -> Answer:
     )
 
 
-@operation(routes.END_SESSION, status=204, errors=(401, 404))
+@operation(routes.END_SESSION, status=204)
 async def end_session(call: Call) -> Answer:
     """The session of the cookie ends, and the cookie goes. Other sessions of the person stay."""
     return await sign_out(call)
 
 
-@operation(routes.LIST_SESSIONS, answer=list[SessionView], errors=(401, 403), answer_example=[SESSION])
+@operation(routes.LIST_SESSIONS, answer=list[SessionView], answer_example=[SESSION])
 async def list_sessions(call: Call) -> Answer:
     """The caller's own sessions that have not ended, the latest first. Sessions that began with a link belong
     to the key, or to the user, that made the link."""
@@ -129,9 +129,7 @@ async def list_sessions(call: Call) -> Answer:
     return Answer(page, headers=more)
 
 
-@operation(
-    routes.END_SESSIONS, answer=EndedSessions, errors=(401, 403), answer_example={"ended": 3},
-)  # fmt: skip
+@operation(routes.END_SESSIONS, answer=EndedSessions, answer_example={"ended": 3})
 async def end_sessions(call: Call) -> Answer:
     """Every session of the caller, or of the person with this `name`: every process refuses them within two
     seconds."""
@@ -145,7 +143,7 @@ async def end_sessions(call: Call) -> Answer:
     return Answer(EndedSessions(ended=ended))
 
 
-@operation(routes.END_ONE_SESSION, status=204, errors=(401, 404))
+@operation(routes.END_ONE_SESSION, status=204)
 async def end_one_session(call: Call) -> Answer:
     """One of the caller's own; an admin of all namespaces may end those of others."""
     role = call.caller.everywhere()
@@ -155,9 +153,7 @@ async def end_one_session(call: Call) -> Answer:
     return Answer()
 
 
-@operation(
-    routes.MAKE_LINK, status=201, answer=SignInLink, errors=(401, 403, 422), kept=False, answer_example=LINK
-)
+@operation(routes.MAKE_LINK, status=201, answer=SignInLink, kept=False, answer_example=LINK)
 async def make_link(call: Call) -> Answer:
     """Good once, for ten minutes. The session that it begins may do what the caller may, and ends with the
     caller's key. A session cannot make one."""
