@@ -11,6 +11,7 @@ import pytest
 
 from sexton.cli import many
 from sexton.cli.client import Client
+from sexton.cli.output import ProgressBar
 from sexton.errors import Unavailable
 from tests.cli.server import Server
 
@@ -204,14 +205,14 @@ def test_long_work_shows_a_bar_on_a_terminal(
     sexton: Sexton, client: Client, small_chunks: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[int] = []
-    advance = many._Progress.advance
+    advance = ProgressBar.advance
 
-    def watched(self: many._Progress, jobs: int) -> None:
+    def watched(self: ProgressBar, jobs: int) -> None:
         assert self._bar is not None
         shown.append(jobs)
         advance(self, jobs)
 
-    monkeypatch.setattr(many._Progress, "advance", watched)
+    monkeypatch.setattr(ProgressBar, "advance", watched)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert sexton("jobs", "pause", *SALES, "--yes").out == "4 jobs paused\n"
     assert sum(shown) == 4

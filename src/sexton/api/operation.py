@@ -181,9 +181,10 @@ class Call:
             for name, value in given.items()
         }
 
-    def paged(self, page: Page[Any]) -> Answer:
+    def paged(self, page: Page[Any], headers: Mapping[str, str] | None = None) -> Answer:
         """A page of a list, with a link to the next one."""
-        return Answer(page.items, headers=self.next_link(cursor=page.cursor) if page.cursor else {})
+        link = self.next_link(cursor=page.cursor) if page.cursor else {}
+        return Answer(page.items, headers={**link, **(headers or {})})
 
     def next_link(self, **changes: str) -> dict[str, str]:
         """The `Link` header to the next page: this request with another place to start from."""

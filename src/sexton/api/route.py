@@ -56,6 +56,17 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
     """What may follow the `?`. Anything else is refused."""
 
 
+Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
+Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
+
+
+class PageQuery(Query, frozen=True, kw_only=True):
+    """Which page of a list without filters."""
+
+    limit: Limit = 100
+    cursor: Cursor = None
+
+
 @dataclass(frozen=True)
 class Route:
     """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
@@ -78,7 +89,3 @@ class Route:
     def template(self) -> str:
         """The whole path, as OpenAPI writes it."""
         return self.path if self.root else PREFIX + self.path
-
-
-Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
-Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]

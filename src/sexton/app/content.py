@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from datetime import datetime
-from itertools import islice
+from functools import partial
 from typing import Any, TypeVar
 
-from sexton.app.content_calls import read_entity, read_fields
 from sexton.app.content_release import ReleaseCommands
+from sexton.app.part import read_entity, read_fields
 from sexton.config import Settings
 from sexton.content import bulk, entity, ledger, read, schedule, window
 from sexton.content.calendar import calendar
@@ -18,10 +18,7 @@ from sexton.content.ledger import ExecutionView
 from sexton.content.model import Entity
 from sexton.content.read import ScheduleView, WindowView, schedule_number
 from sexton.content.spec import EntitySpec, ScheduleMove, ScheduleSpec, WindowSpec
-from sexton.errors import RefusedLines
 from sexton.postgres.transaction import Context
-
-CHUNK = 1000
 
 Plans = list[ScheduleView]
 Entries = list[CalendarEntry]
@@ -69,15 +66,7 @@ class ContentCommands(ReleaseCommands):
     async def schedule_many(self, items: Iterable[Mapping[str, Any]], *, force: bool = False) -> Ids:
         """Plan many actions, a thousand at a time, each thousand whole or not at all; their ids. Each has the
         fields of `POST /content/schedules`. Raises `RefusedLines` with what is wrong, by place."""
-        made: Ids = []
-        rest = iter(items)
-        async with self._app.connected():
-            while chunk := [*islice(rest, CHUNK)]:
-                try:
-                    made += await self._app._call(bulk.create_many, chunk, force=force)
-                except RefusedLines as refused:
-                    raise RefusedLines([(len(made) + line, why) for line, why in refused.errors]) from None
-        return made
+        return await self._chunks(partial(bulk.create_many, force=force), items)
 
     async def window(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from sexton.app.content_calls import ContentCalls, read_entity, read_fields
+from sexton.app.part import AppPart, read_entity, read_fields
 from sexton.content.releases import release
 from sexton.content.releases import view as release_view
 from sexton.content.releases.view import ReleaseView
@@ -17,7 +17,7 @@ from sexton.postgres.transaction import Context
 Releases = list[ReleaseView]
 
 
-class ReleaseCommands(ContentCalls):
+class ReleaseCommands(AppPart):
     """A release is named by its id, `cr_…`; its items have an `entity` (`type/id`) and an `action`, and may
     have a `version` and a `note`."""
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Iterable, Mapping
 from datetime import datetime
-from itertools import islice
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any
 
-from sexton.errors import RefusedLines
+from sexton.app.part import AppPart
 from sexton.notifications import message, read
 from sexton.notifications.campaigns import unconfirmed
 from sexton.notifications.message import read_spec
@@ -32,39 +30,15 @@ from sexton.notifications.templates import template
 from sexton.notifications.templates.template import TemplateView
 from sexton.notifications.why import NotificationWhy
 from sexton.notifications.why import why as why_of
-from sexton.postgres.database import Database
-from sexton.postgres.transaction import Context
 from sexton.refusal import converted
-
-CHUNK = 1000
 
 Messages = list[NotificationView]
 Schedules = list[RecurringView]
 Ids = list[str]
-Given = ParamSpec("Given")
-Spec = TypeVar("Spec")
-Made = TypeVar("Made")
 
 
-class NotifyCaller(Protocol):
-    """What the commands need of their application."""
-
-    def connected(self) -> AbstractAsyncContextManager[Database]: ...
-
-    async def _call(
-        self,
-        command: Callable[Concatenate[Context, Given], Awaitable[Made]],
-        /,
-        *args: Given.args,
-        **kwargs: Given.kwargs,
-    ) -> Made: ...
-
-
-class NotifyCommands:
+class NotifyCommands(AppPart):
     """Messages to recipients; `app.notify(…)` schedules one."""
-
-    def __init__(self, app: NotifyCaller) -> None:
-        self._app = app
 
     async def __call__(
         self,
@@ -102,15 +76,7 @@ class NotifyCommands:
     async def many(self, items: Iterable[Mapping[str, Any]]) -> Ids:
         """Schedule many messages, each as `POST /notifications` takes it; their ids. Chunks of 1,000 are
         scheduled whole or not at all."""
-        made: Ids = []
-        rest = iter(items)
-        async with self._app.connected():
-            while chunk := [*islice(rest, CHUNK)]:
-                try:
-                    made += await self._app._call(message.create_messages, chunk)
-                except RefusedLines as refused:
-                    raise RefusedLines([(len(made) + line, why) for line, why in refused.errors]) from None
-        return made
+        return await self._chunks(message.create_messages, items)
 
     async def get(self, notification_id: str) -> NotificationView:
         """A message, and where it stands."""

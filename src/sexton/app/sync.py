@@ -20,7 +20,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from sexton.app.commands import CHUNK, Commands, Ids
 from sexton.app.content import ContentCommands
 from sexton.app.notify import NotifyCommands
-from sexton.errors import RefusedLines
+from sexton.app.part import counted_from
 from sexton.targets.handler import Handler
 
 Given = ParamSpec("Given")
@@ -34,6 +34,26 @@ def _waiting(command: Command[Given, Result]) -> Callable[Concatenate[SyncClient
     @functools.wraps(command)
     def wait(self: SyncClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
         return self._wait(command, *args, **kwargs)
+
+    return wait
+
+
+Part = TypeVar("Part")
+
+
+def _waiting_in(
+    part: Callable[[Commands], Part],
+    command: Callable[Concatenate[Part, Given], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[SyncPart, Given], Result]:
+    """A command of a part of an application that returns what the coroutine returns."""
+
+    @functools.wraps(command)
+    def wait(self: SyncPart, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
+        async def call(app: Commands) -> Result:
+            return await command(part(app), *args, **kwargs)
+
+        call.__name__ = f"{self._name}.{command.__name__}"
+        return self._client._wait(call)
 
     return wait
 
@@ -79,10 +99,8 @@ class SyncClient:
         made: Ids = []
         rest = iter(items)
         while chunk := [*islice(rest, CHUNK)]:
-            try:
+            with counted_from(len(made)):
                 made += self._wait(Commands.schedule_many, handler, chunk)
-            except RefusedLines as refused:
-                raise RefusedLines([(len(made) + line, why) for line, why in refused.errors]) from None
         return made
 
     schedule_many.__doc__ = Commands.schedule_many.__doc__
@@ -127,52 +145,47 @@ class SyncClient:
             self._pid, self._starting = os.getpid(), threading.Lock()
 
 
-def _waiting_content(
-    command: Callable[Concatenate[ContentCommands, Given], Coroutine[Any, Any, Result]],
-) -> Callable[Concatenate[SyncContent, Given], Result]:
-    """A command of `app.content` that returns what the coroutine returns."""
+class SyncPart:
+    """Commands of a part of an application, to be called without an event loop."""
 
-    @functools.wraps(command)
-    def wait(self: SyncContent, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        async def call(app: Commands) -> Result:
-            return await command(app.content, *args, **kwargs)
-
-        call.__name__ = f"content.{command.__name__}"
-        return self._client._wait(call)
-
-    return wait
-
-
-class SyncContent:
-    """`app.sync.content`: the commands of `app.content`, to be called without an event loop."""
+    _name: str
 
     def __init__(self, client: SyncClient) -> None:
         self._client = client
 
-    schedule = _waiting_content(ContentCommands.schedule)
-    schedule_many = _waiting_content(ContentCommands.schedule_many)
-    window = _waiting_content(ContentCommands.window)
-    get = _waiting_content(ContentCommands.get)
-    list = _waiting_content(ContentCommands.list)
-    reschedule = _waiting_content(ContentCommands.reschedule)
-    cancel = _waiting_content(ContentCommands.cancel)
-    skip = _waiting_content(ContentCommands.skip)
-    run = _waiting_content(ContentCommands.run)
-    approve = _waiting_content(ContentCommands.approve)
-    save = _waiting_content(ContentCommands.save)
-    entity = _waiting_content(ContentCommands.entity)
-    calendar = _waiting_content(ContentCommands.calendar)
-    executions = _waiting_content(ContentCommands.executions)
-    release = _waiting_content(ContentCommands.release)
-    get_release = _waiting_content(ContentCommands.get_release)
-    list_releases = _waiting_content(ContentCommands.list_releases)
-    check_release = _waiting_content(ContentCommands.check_release)
-    reschedule_release = _waiting_content(ContentCommands.reschedule_release)
-    cancel_release = _waiting_content(ContentCommands.cancel_release)
-    run_release = _waiting_content(ContentCommands.run_release)
-    approve_release = _waiting_content(ContentCommands.approve_release)
-    add_items = _waiting_content(ContentCommands.add_items)
-    remove_item = _waiting_content(ContentCommands.remove_item)
+
+def _content(app: Commands) -> ContentCommands:
+    return app.content
+
+
+class SyncContent(SyncPart):
+    """`app.sync.content`: the commands of `app.content`, to be called without an event loop."""
+
+    _name = "content"
+    schedule = _waiting_in(_content, ContentCommands.schedule)
+    schedule_many = _waiting_in(_content, ContentCommands.schedule_many)
+    window = _waiting_in(_content, ContentCommands.window)
+    get = _waiting_in(_content, ContentCommands.get)
+    list = _waiting_in(_content, ContentCommands.list)
+    reschedule = _waiting_in(_content, ContentCommands.reschedule)
+    cancel = _waiting_in(_content, ContentCommands.cancel)
+    skip = _waiting_in(_content, ContentCommands.skip)
+    run = _waiting_in(_content, ContentCommands.run)
+    approve = _waiting_in(_content, ContentCommands.approve)
+    save = _waiting_in(_content, ContentCommands.save)
+    entity = _waiting_in(_content, ContentCommands.entity)
+    calendar = _waiting_in(_content, ContentCommands.calendar)
+    executions = _waiting_in(_content, ContentCommands.executions)
+    release = _waiting_in(_content, ContentCommands.release)
+    get_release = _waiting_in(_content, ContentCommands.get_release)
+    list_releases = _waiting_in(_content, ContentCommands.list_releases)
+    check_release = _waiting_in(_content, ContentCommands.check_release)
+    reschedule_release = _waiting_in(_content, ContentCommands.reschedule_release)
+    cancel_release = _waiting_in(_content, ContentCommands.cancel_release)
+    run_release = _waiting_in(_content, ContentCommands.run_release)
+    approve_release = _waiting_in(_content, ContentCommands.approve_release)
+    add_items = _waiting_in(_content, ContentCommands.add_items)
+    remove_item = _waiting_in(_content, ContentCommands.remove_item)
 
 
 class _LoopThread:
@@ -229,47 +242,33 @@ def _refuse_in_event_loop(command: Callable[..., Any]) -> None:
     raise RuntimeError(f"app.sync.{name}(…) would block the running event loop: write await app.{name}(…)")
 
 
-def _waiting_notify(
-    command: Callable[Concatenate[NotifyCommands, Given], Coroutine[Any, Any, Result]],
-) -> Callable[Concatenate[SyncNotify, Given], Result]:
-    """A command of `app.notify` that returns what the coroutine returns."""
-
-    @functools.wraps(command)
-    def wait(self: SyncNotify, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        async def call(app: Commands) -> Result:
-            return await command(app.notify, *args, **kwargs)
-
-        call.__name__ = f"notify.{command.__name__}"
-        return self._client._wait(call)
-
-    return wait
+def _notify(app: Commands) -> NotifyCommands:
+    return app.notify
 
 
-class SyncNotify:
+class SyncNotify(SyncPart):
     """`app.sync.notify`: the commands of `app.notify`, to be called without an event loop."""
 
-    def __init__(self, client: SyncClient) -> None:
-        self._client = client
-
-    __call__ = _waiting_notify(NotifyCommands.__call__)
-    many = _waiting_notify(NotifyCommands.many)
-    get = _waiting_notify(NotifyCommands.get)
-    list = _waiting_notify(NotifyCommands.list)
-    why = _waiting_notify(NotifyCommands.why)
-    cancel = _waiting_notify(NotifyCommands.cancel)
-    reschedule = _waiting_notify(NotifyCommands.reschedule)
-    resend = _waiting_notify(NotifyCommands.resend)
-    confirm = _waiting_notify(NotifyCommands.confirm)
-    schedule = _waiting_notify(NotifyCommands.schedule)
-    schedules = _waiting_notify(NotifyCommands.schedules)
-    change_schedule = _waiting_notify(NotifyCommands.change_schedule)
-    delete_schedule = _waiting_notify(NotifyCommands.delete_schedule)
-    digest = _waiting_notify(NotifyCommands.digest)
-    add_event = _waiting_notify(NotifyCommands.add_event)
-    sequence = _waiting_notify(NotifyCommands.sequence)
-    enter = _waiting_notify(NotifyCommands.enter)
-    leave = _waiting_notify(NotifyCommands.leave)
-    event = _waiting_notify(NotifyCommands.event)
-    recipient = _waiting_notify(NotifyCommands.recipient)
-    erase = _waiting_notify(NotifyCommands.erase)
-    template = _waiting_notify(NotifyCommands.template)
+    _name = "notify"
+    __call__ = _waiting_in(_notify, NotifyCommands.__call__)
+    many = _waiting_in(_notify, NotifyCommands.many)
+    get = _waiting_in(_notify, NotifyCommands.get)
+    list = _waiting_in(_notify, NotifyCommands.list)
+    why = _waiting_in(_notify, NotifyCommands.why)
+    cancel = _waiting_in(_notify, NotifyCommands.cancel)
+    reschedule = _waiting_in(_notify, NotifyCommands.reschedule)
+    resend = _waiting_in(_notify, NotifyCommands.resend)
+    confirm = _waiting_in(_notify, NotifyCommands.confirm)
+    schedule = _waiting_in(_notify, NotifyCommands.schedule)
+    schedules = _waiting_in(_notify, NotifyCommands.schedules)
+    change_schedule = _waiting_in(_notify, NotifyCommands.change_schedule)
+    delete_schedule = _waiting_in(_notify, NotifyCommands.delete_schedule)
+    digest = _waiting_in(_notify, NotifyCommands.digest)
+    add_event = _waiting_in(_notify, NotifyCommands.add_event)
+    sequence = _waiting_in(_notify, NotifyCommands.sequence)
+    enter = _waiting_in(_notify, NotifyCommands.enter)
+    leave = _waiting_in(_notify, NotifyCommands.leave)
+    event = _waiting_in(_notify, NotifyCommands.event)
+    recipient = _waiting_in(_notify, NotifyCommands.recipient)
+    erase = _waiting_in(_notify, NotifyCommands.erase)
+    template = _waiting_in(_notify, NotifyCommands.template)

@@ -15,12 +15,14 @@ from cyclopts import ArgumentCollection, Parameter, Token, UnknownOptionError
 
 from sexton.api.route import Route
 from sexton.cli import DONE, NOT_DONE
-from sexton.cli.output import console, write, write_json
+from sexton.cli.output import ProgressBar, console, write, write_json
 from sexton.cli.remote import connect
 from sexton.errors import InvalidField
 from sexton.printable import counted
 
 if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
+
     from sexton.cli.client import Client
 
 MOST_SHOWN = 20
@@ -72,7 +74,7 @@ def import_file(
     """Send a file of JSON lines, or of CSV with a heading, in chunks of at most `size` lines."""
     check_size(size, most)
     imported, heading = Imported(), b""
-    with connect() as client, open_file(file) as stream, ImportProgress(file, show=show) as progress:
+    with connect() as client, open_file(file) as stream, import_progress(file, show=show) as progress:
         client.reason = reason
         for first, lines in chunks(stream, size):
             weight = sum(map(len, lines))
@@ -85,7 +87,7 @@ def import_file(
                 )
                 imported.refused += len(answer["errors"])
                 imported.errors += answer["errors"][: MOST_ERRORS - len(imported.errors)]
-            progress.advance(weight, imported.counts, imported.refused, thing, done)
+            progress.advance(weight, summary(imported.counts, imported.refused, thing, done))
     return imported
 
 
@@ -159,33 +161,12 @@ def open_file(file: Path) -> IO[bytes]:
         raise InvalidField("no_file", f"{file} cannot be read: {error.strerror}", field="file") from None
 
 
-class ImportProgress:
-    """A bar on the standard error, if that is a terminal."""
+def import_progress(file: Path, *, show: bool) -> ProgressBar:
+    size = None if str(file) == "-" else file.stat().st_size
+    return ProgressBar(_columns, size, show=show)
 
-    def __init__(self, file: Path, *, show: bool) -> None:
-        self._bar: Any = None
-        if show and sys.stderr.isatty():
-            from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-            size = None if str(file) == "-" else file.stat().st_size
-            self._bar = Progress(
-                BarColumn(), DownloadColumn(), TimeRemainingColumn(), TextColumn("{task.description}"),
-                console=console(error=True), transient=True,
-            )  # fmt: skip
-            self._task = self._bar.add_task("", total=size)
+def _columns() -> list[ProgressColumn]:
+    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 
-    def __enter__(self) -> ImportProgress:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def advance(
-        self, size: int, counts: Counter[str], refused: int, noun: str = "job", verb: str = "made"
-    ) -> None:
-        if self._bar is not None:
-            told = summary(counts, refused, noun, verb)
-            self._bar.update(self._task, advance=size, description=told)
+    return [BarColumn(), DownloadColumn(), TimeRemainingColumn(), TextColumn("{task.description}")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from shlex import quote
-from typing import Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 from cyclopts import Parameter
@@ -17,13 +17,16 @@ from sexton.api.runs.routes import ACT_ON_RUNS
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask
-from sexton.cli.output import Table, console, cut, paragraph, write, write_json
+from sexton.cli.output import ProgressBar, Table, console, cut, paragraph, write, write_json
 from sexton.cli.remote import confirm
 from sexton.errors import InvalidField
 from sexton.jobs.tally import Tally
 from sexton.notifications.tally import NotificationTally
 from sexton.printable import counted
 from sexton.runs.tally import RunTally
+
+if TYPE_CHECKING:
+    from rich.progress import ProgressColumn
 
 NAMED = 3
 
@@ -114,6 +117,23 @@ def named(ask: Ask, one: str | None, what: Many = JOBS, **for_many: Any) -> str 
     return one
 
 
+def act_on(
+    ask: Ask,
+    one: str | None,
+    action: str,
+    view: Callable[[Any], int | None],
+    what: Many = JOBS,
+    *,
+    yes: bool,
+    dry_run: bool,
+    **options: Any,
+) -> int:
+    """Do it to the one that was named, and show the answer, or to all of the filter, with these options."""
+    if (one := named(ask, one, what, dry_run=dry_run)) is None:
+        return act(ask, action, what, yes=yes, dry_run=dry_run, **options)
+    return replace(ask, path=(one,)).shown(view)
+
+
 def act(
     ask: Ask,
     action: str,
@@ -139,7 +159,7 @@ def act(
     bounds = {} if key or found.through is None else {"through": found.through}
     first = {} if key or yes else {"expected": found.matched}
     done = what.tally(cursor=after)
-    with _Progress(found.matched, show=not ask.json) as progress:
+    with ProgressBar(_columns, found.matched, show=not ask.json) as progress:
         try:
             while True:
                 wished = {**wish, **bounds, **first, **place}
@@ -211,32 +231,7 @@ def _show_counted(what: Many, action: str, found: Any) -> None:
     write(out, f"{_counted(what, found)} would be {what.words[action][1]}")
 
 
-class _Progress:
-    """A bar on the standard error, if that is a terminal."""
+def _columns() -> list[ProgressColumn]:
+    from rich.progress import BarColumn, MofNCompleteColumn, TimeRemainingColumn
 
-    def __init__(self, jobs: int, *, show: bool) -> None:
-        self._bar: Any = None
-        if show and sys.stderr.isatty():
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-            self._bar = Progress(
-                BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                console=console(error=True), transient=True,
-            )  # fmt: skip
-            self._task = self._bar.add_task("", total=jobs)
-
-    def __enter__(self) -> _Progress:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def advance(self, jobs: int) -> None:
-        if self._bar is not None:
-            self._bar.update(self._task, advance=jobs)
-
-    def stop(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+    return [BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]

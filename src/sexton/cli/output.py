@@ -11,10 +11,11 @@ import msgspec
 from sexton.printable import printable, printable_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime, timedelta
 
     from rich.console import Console
+    from rich.progress import ProgressColumn
 
     from sexton.errors import ScheduleError, SextonError
 
@@ -75,6 +76,36 @@ class Table:
                 widths[spare.pop()] = 0
             else:
                 return
+
+
+class ProgressBar:
+    """A bar on the standard error with these columns of rich, if that is a terminal."""
+
+    def __init__(
+        self, columns: Callable[[], Iterable[ProgressColumn]], total: int | None, *, show: bool
+    ) -> None:
+        self._bar: Any = None
+        if show and sys.stderr.isatty():
+            from rich.progress import Progress
+
+            self._bar = Progress(*columns(), console=console(error=True), transient=True)
+            self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> ProgressBar:
+        if self._bar is not None:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def advance(self, steps: int, description: str = "") -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, advance=steps, description=description)
+
+    def stop(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
 
 
 class StatusLine:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.api.content import routes
-from sexton.api.content.routes import FeedsQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PageQuery
 from sexton.api.security.feed_address import CALENDAR, by_address
 from sexton.content.calendar.feed import (
     FEEDS,
@@ -47,7 +47,7 @@ async def create_content_feed(call: Call) -> Answer:
 @operation(routes.LIST_FEEDS, lists=True, answer=list[FeedView], answer_example=[FEED])
 async def list_content_feeds(call: Call) -> Answer:
     """In the order in which they were made, without their addresses."""
-    return call.paged(await list_feeds(call.reading, **call.filters(FeedsQuery)))
+    return call.paged(await list_feeds(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.REVOKE_FEED, answer=FeedView, answer_example=FEED)

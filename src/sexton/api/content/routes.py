@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
@@ -118,11 +118,6 @@ class EntitiesQuery(Query, frozen=True, kw_only=True):
     cursor: Cursor = None
 
 
-class FeedsQuery(Query, frozen=True, kw_only=True):
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
 class CancelContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Who calls it off."""
 
@@ -183,7 +178,7 @@ SCHEDULE_OCCURRENCES = Route(
 CREATE_FEED = Route(
     "POST", "/content/feeds", TAG, "Make a calendar feed", Role.EDITOR, body=FeedSpec, body_optional=True
 )
-LIST_FEEDS = Route("GET", "/content/feeds", TAG, "List calendar feeds", Role.VIEWER, query=FeedsQuery)
+LIST_FEEDS = Route("GET", "/content/feeds", TAG, "List calendar feeds", Role.VIEWER, query=PageQuery)
 REVOKE_FEED = Route("POST", "/content/feeds/{feed}/revoke", TAG, "Revoke a calendar feed", Role.EDITOR)
 READ_FEED = Route("GET", "/content/feeds/{token}/calendar.ics", TAG, "Read a calendar feed", None)
 IMPORT_SCHEDULES = Route(

@@ -38,6 +38,7 @@ from sexton.jobs.restore import restore
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
 from sexton.model import RunStatus, Trigger
+from sexton.postgres.page import Page
 from sexton.refusal import aware
 from sexton.runs import strip, trigger
 from sexton.runs.filter import RunFilter
@@ -71,9 +72,10 @@ async def list_jobs(call: Call) -> Answer:
     chosen = filter_of(query)
     page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
     found = await read.count_jobs(call.reading, chosen)
-    shown = await strip.with_strips(call.reading, page.items) if query.expand else page.items
-    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
-    return Answer(shown, headers={**headers, **found.headers()})
+    shown: Page[Any] = page
+    if query.expand:
+        shown = Page(await strip.with_strips(call.reading, page.items), page.cursor)
+    return call.paged(shown, found.headers())
 
 
 @operation(routes.GET_JOB, answer=JobView, answer_example=examples.JOB)

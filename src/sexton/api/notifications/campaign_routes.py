@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
 from sexton.notifications.campaigns.spec import CampaignSort, CampaignSpec, CampaignStatus, SegmentSpec
 from sexton.refusal import about
 from sexton.security.role import Role
@@ -24,11 +24,6 @@ class CampaignsQuery(Query, frozen=True, kw_only=True):
         CampaignSort,
         about("The order: when they were made, their names, when they go out; - is the reverse."),
     ] = "-created_at"
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class NamesQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -72,12 +67,12 @@ CONFIRM_CAMPAIGN = Route(
     "POST", "/campaigns/{campaign}/confirm", TAG, "Count as sent what may have gone out", Role.OPERATOR
 )
 PUT_SEGMENT = Route("PUT", "/segments/{segment}", TAG, "Save a segment", Role.EDITOR, body=SegmentSpec)
-LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=NamesQuery)
+LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=PageQuery)
 GET_SEGMENT = Route("GET", "/segments/{segment}", TAG, "Show a segment", Role.VIEWER)
 DELETE_SEGMENT = Route("DELETE", "/segments/{segment}", TAG, "Delete a segment", Role.EDITOR)
 PUT_AUDIENCE = Route(
     "PUT", "/audiences/{audience}", TAG, "Upload a list of recipients", Role.EDITOR, body=str
 )
-LIST_AUDIENCES = Route("GET", "/audiences", TAG, "List uploaded lists", Role.VIEWER, query=NamesQuery)
+LIST_AUDIENCES = Route("GET", "/audiences", TAG, "List uploaded lists", Role.VIEWER, query=PageQuery)
 GET_AUDIENCE = Route("GET", "/audiences/{audience}", TAG, "Show an uploaded list", Role.VIEWER)
 DELETE_AUDIENCE = Route("DELETE", "/audiences/{audience}", TAG, "Delete an uploaded list", Role.EDITOR)

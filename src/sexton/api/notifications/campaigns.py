@@ -9,9 +9,9 @@ import msgspec
 
 from sexton.api.lines import CSV, chunks_of, is_csv
 from sexton.api.notifications import campaign_routes as routes
-from sexton.api.notifications.campaign_routes import CampaignReason, CampaignsQuery, NamesQuery, StartRequest
+from sexton.api.notifications.campaign_routes import CampaignReason, CampaignsQuery, StartRequest
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.route import PREFIX
+from sexton.api.route import PREFIX, PageQuery
 from sexton.api.security.guard import LINES_TYPES
 from sexton.errors import InvalidField
 from sexton.model import decode_id
@@ -230,7 +230,7 @@ async def put_segment(call: Call) -> Answer:
 @operation(routes.LIST_SEGMENTS, lists=True, answer=list[SegmentView], answer_example=[SEGMENT])
 async def list_segments(call: Call) -> Answer:
     """By name, without counts."""
-    return call.paged(await audience.list_segments(call.reading, **call.filters(NamesQuery)))
+    return call.paged(await audience.list_segments(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, answer_example=SEGMENT)
@@ -260,7 +260,7 @@ async def put_audience(call: Call) -> Answer:
 @operation(routes.LIST_AUDIENCES, lists=True, answer=list[AudienceView], answer_example=[LIST])
 async def list_audiences(call: Call) -> Answer:
     """By name."""
-    return call.paged(await audience.list_audiences(call.reading, **call.filters(NamesQuery)))
+    return call.paged(await audience.list_audiences(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.GET_AUDIENCE, answer=AudienceView, answer_example=LIST)

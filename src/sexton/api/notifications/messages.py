@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
@@ -132,13 +131,11 @@ async def list_notifications(call: Call) -> Answer:
     through."""
     query = call.query(NotificationsQuery)
     chosen = read.chosen_by(query.user_id, query.status, query.template_id, query.campaign_id)
-    answer = call.paged(await read.list_messages(call.reading, **call.filters(NotificationsQuery)))
+    page = await read.list_messages(call.reading, **call.filters(NotificationsQuery))
     if query.cursor is not None:
-        return answer
+        return call.paged(page)
     total = await read.count_messages(call.reading, chosen)
-    if total.estimated and chosen.searching:
-        return answer
-    return replace(answer, headers={**answer.headers, **total.headers()})
+    return call.paged(page, {} if total.estimated and chosen.searching else total.headers())
 
 
 @operation(

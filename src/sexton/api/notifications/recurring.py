@@ -7,10 +7,9 @@ from typing import Annotated, Any
 import msgspec
 
 from sexton.api.notifications import recurring_routes as routes
-from sexton.api.notifications.campaign_routes import NamesQuery
 from sexton.api.notifications.recurring_routes import RecurringQuery
 from sexton.api.operation import Answer, Call, operation
-from sexton.api.route import PREFIX
+from sexton.api.route import PREFIX, PageQuery
 from sexton.notifications.recurring import digest, recurring, sequence
 from sexton.notifications.recurring.digest import DigestEventView, DigestView
 from sexton.notifications.recurring.recurring import RecurringView
@@ -181,7 +180,7 @@ async def put_digest(call: Call) -> Answer:
 @operation(routes.LIST_DIGESTS, lists=True, answer=list[DigestView], answer_example=[DIGEST])
 async def list_digests(call: Call) -> Answer:
     """By name."""
-    return call.paged(await digest.list_digests(call.reading, **call.filters(NamesQuery)))
+    return call.paged(await digest.list_digests(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.GET_DIGEST, answer=DigestView, answer_example=DIGEST)
@@ -222,7 +221,7 @@ async def put_sequence(call: Call) -> Answer:
 @operation(routes.LIST_SEQUENCES, lists=True, answer=list[SequenceView], answer_example=[SEQUENCE])
 async def list_sequences(call: Call) -> Answer:
     """By name."""
-    return call.paged(await sequence.list_sequences(call.reading, **call.filters(NamesQuery)))
+    return call.paged(await sequence.list_sequences(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.GET_SEQUENCE, answer=SequenceView, answer_example=SEQUENCE)

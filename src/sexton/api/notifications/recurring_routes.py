@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from sexton.api.notifications.campaign_routes import NamesQuery
-from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
 from sexton.notifications.recurring.spec import (
     DigestEventSpec,
     DigestSpec,
@@ -53,14 +52,14 @@ DELETE_NOTIFICATION_SCHEDULE = Route(
     "DELETE", SCHEDULES + "/{notification_schedule}", TAG, "Delete a notification that recurs", Role.EDITOR
 )
 PUT_DIGEST = Route("PUT", "/digests/{digest}", TAG, "Save a digest", Role.EDITOR, body=DigestSpec)
-LIST_DIGESTS = Route("GET", "/digests", TAG, "List digests", Role.VIEWER, query=NamesQuery)
+LIST_DIGESTS = Route("GET", "/digests", TAG, "List digests", Role.VIEWER, query=PageQuery)
 GET_DIGEST = Route("GET", "/digests/{digest}", TAG, "Show a digest", Role.VIEWER)
 DELETE_DIGEST = Route("DELETE", "/digests/{digest}", TAG, "Delete a digest", Role.EDITOR)
 ADD_DIGEST_EVENT = Route(
     "POST", "/digests/{digest}/events", TAG, "Add an event to a digest", Role.OPERATOR, body=DigestEventSpec
 )
 PUT_SEQUENCE = Route("PUT", "/sequences/{sequence}", TAG, "Save a sequence", Role.EDITOR, body=SequenceSpec)
-LIST_SEQUENCES = Route("GET", "/sequences", TAG, "List sequences", Role.VIEWER, query=NamesQuery)
+LIST_SEQUENCES = Route("GET", "/sequences", TAG, "List sequences", Role.VIEWER, query=PageQuery)
 GET_SEQUENCE = Route("GET", "/sequences/{sequence}", TAG, "Show a sequence", Role.VIEWER)
 DELETE_SEQUENCE = Route("DELETE", "/sequences/{sequence}", TAG, "Delete a sequence", Role.EDITOR)
 ENTER_SEQUENCE = Route(

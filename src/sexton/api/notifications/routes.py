@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
 from sexton.notifications.filter import MessageSort
 from sexton.notifications.spec import (
     NotificationMove,
@@ -72,11 +72,6 @@ class RecipientsBulkQuery(Query, frozen=True, kw_only=True):
 class TemplatesQuery(Query, frozen=True, kw_only=True):
     search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
     sort: Annotated[TemplateSort, about("The order: by their ids, or the reverse.")] = "template_id"
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
-class TemplateVersionsQuery(Query, frozen=True, kw_only=True):
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -187,7 +182,7 @@ GET_TEMPLATE = Route(
 LIST_TEMPLATES = Route("GET", "/templates", TAG, "List templates", Role.VIEWER, query=TemplatesQuery)
 LIST_TEMPLATE_VERSIONS = Route(
     "GET", "/templates/{template_id}/versions", TAG, "List the versions of a template", Role.VIEWER,
-    query=TemplateVersionsQuery,
+    query=PageQuery,
 )  # fmt: skip
 DELETE_TEMPLATE = Route("DELETE", "/templates/{template_id}", TAG, "Delete a template", Role.EDITOR)
 PREVIEW_TEMPLATE = Route(

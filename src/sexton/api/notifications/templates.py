@@ -6,8 +6,9 @@ from typing import Any
 
 from sexton.api.notifications import routes
 from sexton.api.notifications.messages import NOTIFICATION
-from sexton.api.notifications.routes import TemplateQuery, TemplatesQuery, TemplateVersionsQuery
+from sexton.api.notifications.routes import TemplateQuery, TemplatesQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PageQuery
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import PreviewRequest, TemplateSpec, TrialSpec
 from sexton.notifications.templates import template
@@ -66,7 +67,7 @@ async def get_template(call: Call) -> Answer:
 )  # fmt: skip
 async def list_template_versions(call: Call) -> Answer:
     """The latest first."""
-    template_id, filters = call.path("template_id"), call.filters(TemplateVersionsQuery)
+    template_id, filters = call.path("template_id"), call.filters(PageQuery)
     return call.paged(await template.list_versions(call.reading, template_id, **filters))
 
 

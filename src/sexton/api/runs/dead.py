@@ -71,13 +71,12 @@ async def list_dead(call: Call) -> Answer:
         cursor=query.cursor,
         limit=query.limit,
     )
-    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
-    if query.cursor is None:
-        found = await commands.count_matching(
-            call.reading, job=query.job, error_group=query.error_group, reason=query.reason
-        )
-        headers |= Total(found.matched, found.estimated).headers()
-    return Answer(page.items, headers=headers)
+    if query.cursor is not None:
+        return call.paged(page)
+    found = await commands.count_matching(
+        call.reading, job=query.job, error_group=query.error_group, reason=query.reason
+    )
+    return call.paged(page, Total(found.matched, found.estimated).headers())
 
 
 @operation(

@@ -123,10 +123,10 @@ async def filter_of(call: Call, query: RunChoice) -> RunFilter:
 async def page_of_runs(call: Call, chosen: RunFilter, cursor: str | None, limit: int) -> Answer:
     """The first page says how many there are in all."""
     page = await ledger.list_runs(call.reading, chosen, cursor=cursor, limit=limit)
-    headers = call.next_link(cursor=page.cursor) if page.cursor else {}
-    if cursor is None:
-        headers |= (await counting.count_runs(call.reading, chosen)).total(chosen).headers()
-    return Answer(page.items, headers=headers)
+    if cursor is not None:
+        return call.paged(page)
+    counts = await counting.count_runs(call.reading, chosen)
+    return call.paged(page, counts.total(chosen).headers())
 
 
 def listed(text: str | None, field: str, known: list[str]) -> list[str] | None:

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.route import PageQuery
 from sexton.api.security import routes
-from sexton.api.security.routes import AuditExportQuery, AuditPageQuery, AuditQuery, ChangesQuery
+from sexton.api.security.routes import AuditExportQuery, AuditPageQuery, AuditQuery
 from sexton.jobs.change import find
 from sexton.model import decode_id
 from sexton.refusal import aware
@@ -72,7 +73,7 @@ async def export_audit(call: Call) -> Answer:
 async def list_job_changes(call: Call) -> Answer:
     """Who changed the job, what and why, the latest first; also of a deleted one."""
     job = await require_job(call.context, call.path("job"))
-    return call.paged(await audit.list_changes(call.context, job, **call.filters(ChangesQuery)))
+    return call.paged(await audit.list_changes(call.context, job, **call.filters(PageQuery)))
 
 
 async def _written(parts: AsyncIterator[list[AuditView]], format_: Format) -> AsyncIterator[bytes]:

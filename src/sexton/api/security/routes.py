@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, Query, Route
+from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
 from sexton.security.key_spec import LONGEST_OVERLAP, KeySpec
 from sexton.security.namespace_spec import NamespaceSpec
 from sexton.security.quota_spec import QuotaChanges
@@ -106,15 +106,10 @@ class AuditExportQuery(AuditQuery, frozen=True, kw_only=True):
     format: Annotated[Literal["jsonl", "csv"], Meta(description="JSON lines, or CSV.")] = "jsonl"
 
 
-class ChangesQuery(Query, frozen=True, kw_only=True):
-    limit: Limit = 100
-    cursor: Cursor = None
-
-
 LIST_AUDIT = Route("GET", "/audit", "audit", "List changes", Role.EDITOR, query=AuditPageQuery)
 EXPORT_AUDIT = Route("GET", "/audit/export", "audit", "Export changes", Role.EDITOR, query=AuditExportQuery)
 LIST_JOB_CHANGES = Route(
-    "GET", "/jobs/{job}/changes", "audit", "List a job's changes", Role.VIEWER, query=ChangesQuery
+    "GET", "/jobs/{job}/changes", "audit", "List a job's changes", Role.VIEWER, query=PageQuery
 )
 
 

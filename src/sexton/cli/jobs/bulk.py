@@ -15,10 +15,10 @@ from sexton.cli import DONE, NOT_DONE
 from sexton.cli.imports import (
     BYTE_ORDER_MARK,
     MOST_SHOWN,
-    ImportProgress,
     check_size,
     chunks,
     file_argument,
+    import_progress,
     open_file,
     send,
     show_errors,
@@ -55,7 +55,7 @@ def import_jobs(
     check_size(chunk, MOST_LINES)
     counts = Counter[str]()
     jobs, errors = list[dict[str, Any]](), list[dict[str, Any]]()
-    with connect() as client, open_file(file) as stream, ImportProgress(file, show=not json) as progress:
+    with connect() as client, open_file(file) as stream, import_progress(file, show=not json) as progress:
         client.reason = reason
         for first, lines in chunks(stream, chunk):
             if first == 1:
@@ -68,7 +68,7 @@ def import_jobs(
             counts.update(each["result"] for each in done)
             jobs += done if json else [each for each in done if each["result"] != "unchanged"]
             errors += answer["errors"]
-            progress.advance(sum(map(len, lines)), counts, len(errors))
+            progress.advance(sum(map(len, lines)), summary(counts, len(errors)))
     if json:
         told = {each: counts[each] for each in ("created", "changed", "unchanged")}
         write_json({**told, "jobs": jobs, "errors": errors})

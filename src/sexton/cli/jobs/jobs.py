@@ -183,10 +183,7 @@ def pause(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Ye
     One by its id or name, or all that a filter means, once you have seen how many
     they are.
     """
-    one = many.named(ask, job, dry_run=dry_run)
-    if one is None:
-        return many.act(ask, "pause", yes=yes, dry_run=dry_run, **ask.given)
-    return replace(ask, path=(one,)).shown(show_paused)
+    return many.act_on(ask, job, "pause", show_paused, yes=yes, dry_run=dry_run, **ask.given)
 
 
 @command(routes.RESUME_JOB, chosen=routes.ActionFilter)
@@ -196,10 +193,7 @@ def resume(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Y
     One by its id or name, or all that a filter means, once you have seen how many
     they are.
     """
-    one = many.named(ask, job, dry_run=dry_run)
-    if one is None:
-        return many.act(ask, "resume", yes=yes, dry_run=dry_run)
-    return replace(ask, path=(one,)).shown(show_resumed)
+    return many.act_on(ask, job, "resume", show_resumed, yes=yes, dry_run=dry_run)
 
 
 @command(routes.ACT_ON_JOBS, without=routes.ActionRequest.__struct_fields__, chosen=routes.ActionFilter)
@@ -332,10 +326,7 @@ def restore(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: 
     One by its id or the name that it had, or all deleted ones that a filter means,
     once you have seen how many they are. What fell due meanwhile is skipped.
     """
-    one = many.named(ask, job, dry_run=dry_run)
-    if one is None:
-        return many.act(ask, "restore", yes=yes, dry_run=dry_run)
-    return replace(ask, path=(one,)).shown(show_restored)
+    return many.act_on(ask, job, "restore", show_restored, yes=yes, dry_run=dry_run)
 
 
 def _delay(text: str, scheduled: bool) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -97,10 +96,7 @@ def cancel(
     One by its id, or all that a filter means, once you have seen how many they
     are.
     """
-    one = many.named(ask, message, many.MESSAGES, dry_run=dry_run)
-    if one is None:
-        return many.act(ask, "cancel", many.MESSAGES, yes=yes, dry_run=dry_run)
-    return replace(ask, path=(one,)).shown(show_message)
+    return many.act_on(ask, message, "cancel", show_message, many.MESSAGES, yes=yes, dry_run=dry_run)
 
 
 @command(routes.RESCHEDULE_NOTIFICATION, without=("send_at", "local_time"))

@@ -66,23 +66,13 @@ def wait(
 
 
 @command(routes.CANCEL_RUN, without=("include",), chosen=RunActionFilter)
-def cancel(
-    ask: Ask,
-    run: Run = None,
-    /,
-    *,
-    dry_run: many.DryRun = False,
-    yes: Yes = False,
-) -> int:
+def cancel(ask: Ask, run: Run = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Cancel runs; workers are asked to stop those that run.
 
     One by its id, or all that a filter means, once you have seen how many they
     are.
     """
-    one = many.named(ask, run, many.RUNS, dry_run=dry_run)
-    if one is None:
-        return many.act(ask, "cancel", many.RUNS, yes=yes, dry_run=dry_run, **ask.given)
-    return replace(ask, path=(one,)).shown(_show_cancelled)
+    return many.act_on(ask, run, "cancel", _show_cancelled, many.RUNS, yes=yes, dry_run=dry_run, **ask.given)
 
 
 @command(routes.REPEAT_RUN, without=("include",), chosen=RunActionFilter)

@@ -1,29 +1,30 @@
-"""What the commands of `app.content` share: the application that they belong to, and how they read what they
-are given."""
+"""What `app.content` and `app.notify` share: their application, and how they read arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, contextmanager
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from sexton.config import Settings
 from sexton.content.model import Entity
 from sexton.content.spec import ScheduleMove
-from sexton.errors import InvalidField
+from sexton.errors import InvalidField, RefusedLines
 from sexton.postgres.database import Database
 from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context
 from sexton.refusal import converted
 
 LARGEST_PAGE = 1000
+CHUNK = 1000
 
 Given = ParamSpec("Given")
 Spec = TypeVar("Spec")
 Answered = TypeVar("Answered")
 
 
-class ContentCaller(Protocol):
+class Caller(Protocol):
     """What the commands need of their application."""
 
     @property
@@ -40,10 +41,10 @@ class ContentCaller(Protocol):
     ) -> Answered: ...
 
 
-class ContentCalls:
-    """Commands on content of an application."""
+class AppPart:
+    """A part of an application: commands on one subject."""
 
-    def __init__(self, app: ContentCaller) -> None:
+    def __init__(self, app: Caller) -> None:
         self._app = app
 
     async def _pages(
@@ -61,6 +62,27 @@ class ContentCalls:
                 if cursor is None:
                     break
         return found
+
+    async def _chunks(
+        self, make: Callable[..., Awaitable[list[str]]], items: Iterable[Mapping[str, Any]]
+    ) -> list[str]:
+        """Make things in chunks, each whole or not at all; their ids. `RefusedLines` counts all items."""
+        made: list[str] = []
+        rest = iter(items)
+        async with self._app.connected():
+            while chunk := [*islice(rest, CHUNK)]:
+                with counted_from(len(made)):
+                    made += await self._app._call(make, chunk)
+        return made
+
+
+@contextmanager
+def counted_from(number: int) -> Iterator[None]:
+    """Make `RefusedLines` count from the first chunk: this many lines came before the present chunk."""
+    try:
+        yield
+    except RefusedLines as refused:
+        raise RefusedLines([(number + line, why) for line, why in refused.errors]) from None
 
 
 def read_fields(kind: type[Spec], given: Mapping[str, Any]) -> Spec:
