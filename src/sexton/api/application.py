@@ -9,9 +9,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from litestar import Litestar
+from litestar.exceptions import NotFoundException
 from litestar.types import ControllerRouterHandler, Scope
 
 from sexton.api.console import agenda, calendar_feeds, events, exports, overview, pages, playground, search
+from sexton.api.console.single_page import answer_missing
 from sexton.api.content import adapters
 from sexton.api.content import bulk as content_import
 from sexton.api.content import feeds as content_feeds
@@ -201,7 +203,10 @@ def routes(only: tuple[str, ...] | None = None) -> Litestar:
     every = (*operations(), *pages.operations(operations), *operations_of(sign_in))
     chosen: list[ControllerRouterHandler] = [one.route() for one in every if only is None or one.path in only]
     return Litestar(
-        chosen, openapi_config=None, exception_handlers={Exception: answer_error}, logging_config=None
+        chosen,
+        openapi_config=None,
+        exception_handlers={Exception: answer_error, NotFoundException: answer_missing},
+        logging_config=None,
     )
 
 

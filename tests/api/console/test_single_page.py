@@ -48,6 +48,28 @@ async def test_every_address_of_the_console_shows_its_page(api: Api) -> None:
 
 @pytest.mark.asyncio
 @pytest.mark.usefixtures("page")
+async def test_a_browser_at_an_address_that_does_not_exist_gets_the_console(api: Api) -> None:
+    """Its page says that there is nothing; programs get the problem."""
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for path in ("/nothing", "/namespaces/billing/nothing", "/jobs/a/b/c/d/e"):
+        reply = await api("GET", api.base + path, absolute=True, headers=browser)
+        assert (reply.status, reply.headers["Content-Type"]) == (404, "text/html; charset=utf-8")
+        assert b"the console" in reply.content
+        assert "script-src 'self'" in reply.headers["Content-Security-Policy"]
+        assert reply.headers["Cache-Control"] == "no-store"
+    for method, path, headers in (
+        ("GET", "/nothing", {}),
+        ("GET", "/nothing", {"Accept": "application/json"}),
+        ("POST", "/nothing", browser),
+        ("GET", "/api/v1/nothing", browser),
+        ("GET", "/api/v1/jobs/nothing", browser),
+    ):
+        reply = await api(method, api.base + path, absolute=True, headers=headers)
+        assert (reply.status, reply.headers["Content-Type"]) == (404, "application/problem+json")
+
+
+@pytest.mark.asyncio
+@pytest.mark.usefixtures("page")
 async def test_nothing_inline_is_allowed_but_styles_with_the_nonce_of_this_page(api: Api) -> None:
     nonces = set()
     for _ in range(2):

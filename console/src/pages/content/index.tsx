@@ -6,6 +6,7 @@ import { Navigate, Route, Routes, useNavigate, useParams } from 'react-router'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { Page } from '@/parts/Page'
+import { tabOf } from '@/parts/tab'
 import { Board } from './Board'
 import { ContentCalendar } from './ContentCalendar'
 import { Entities, Entity } from './entities'
@@ -29,7 +30,8 @@ export default function Content() {
 }
 
 function Tabbed() {
-  const { tab = 'board' } = useParams()
+  const params = useParams()
+  const tab = tabOf(TABS.map(([value]) => value), params['tab'])
   const navigate = useNavigate()
   const session = useSession()
   const [planning, setPlanning] = useState<'action' | 'window' | 'release' | null>(null)

@@ -17,6 +17,7 @@ import { tell, tellFailure } from '@/parts/notify'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
+import { tabOf } from '@/parts/tab'
 import { Time } from '@/parts/Time'
 import { askToDiscard, askToRedrive, filterOf } from './bulk'
 import { Redrive } from './Redrive'
@@ -33,7 +34,7 @@ export default function Dead() {
   const queries = useQueryClient()
   const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: 200 } }) })
   const letters = groups.data?.reduce((sum, group) => sum + group.letters, 0) ?? 0
-  const tab = search.get('error_group') || search.get('job') ? 'letters' : (search.get('tab') ?? 'groups')
+  const tab = search.get('error_group') || search.get('job') ? 'letters' : tabOf(['groups', 'letters'], search.get('tab'))
   const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) })
   return (
     <Page

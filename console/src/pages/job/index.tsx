@@ -15,6 +15,7 @@ import { Json } from '@/parts/Json'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
+import { tabOf } from '@/parts/tab'
 import { Time } from '@/parts/Time'
 import { runColumns, runKey } from '../runs/columns'
 import { Backfill, PauseUntil } from './dialogs'
@@ -35,7 +36,7 @@ export default function Job() {
     if (id) feed.look({ job: id })
     return () => feed.look({})
   }, [feed, id])
-  const tab = search.get('tab') ?? 'runs'
+  const tab = tabOf(TABS, search.get('tab'))
   const zone = useZone(asked.data?.timezone)
   return (
     <Answer query={asked} lines={6}>
@@ -44,7 +45,7 @@ export default function Job() {
           title={job.name}
           mark={<Status status={job.problem ? 'problem' : job.status} />}
           crumbs={[{ to: '/jobs', name: t('Jobs') }]}
-          about={<>{words.data?.explanation ?? job.schedule}{job.timezone ? ` · ${job.timezone}` : ''}{job.description ? ` — ${job.description}` : ''}</>}
+          about={[words.data?.explanation ?? [job.schedule, job.timezone].filter(Boolean).join(', '), job.description].filter(Boolean).join(' — ')}
           actions={<Actions job={job} />}
         >
           {job.problem && <Panel><p className="bad">{job.problem}</p></Panel>}

@@ -3,6 +3,7 @@ import { Tabs } from '@mantine/core'
 import { Navigate, Route, Routes, useNavigate, useParams } from 'react-router'
 import { t } from '@/i18n'
 import { Page } from '@/parts/Page'
+import { tabOf } from '@/parts/tab'
 import { Campaign } from './campaign'
 import { Campaigns } from './campaigns'
 import { Channels } from './channels'
@@ -27,7 +28,8 @@ export default function Notifications() {
 }
 
 function Tabbed() {
-  const { tab = 'campaigns' } = useParams()
+  const params = useParams()
+  const tab = tabOf(TABS.map(([value]) => value), params['tab'])
   const navigate = useNavigate()
   return (
     <Page title={t('Notifications')} actions={tab === 'templates' && <NewTemplateButton />}>

@@ -10,6 +10,7 @@ import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { Answer, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
+import { tabOf } from '@/parts/tab'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
 import { Audit } from './audit'
@@ -28,7 +29,7 @@ export default function Settings() {
     ['webhooks', t('Webhooks'), <Webhooks key="w" />],
     ...(session.may('editor') ? ([['audit', t('Audit'), <Audit key="u" />]] as [string, string, ReactNode][]) : []),
   ]
-  const tab = search.get('tab') ?? 'access'
+  const tab = tabOf(tabs.map(([value]) => value), search.get('tab'))
   return (
     <Page title={t('Settings')}>
       <Tabs value={tab} onChange={(value) => setSearch({ tab: value ?? 'access' })} keepMounted={false}>

@@ -2,7 +2,8 @@
 import { currentLanguage, locale } from '@/i18n'
 import { wallOf } from '../instant'
 
-export type View = 'day' | 'week' | 'month' | 'agenda'
+export const VIEWS = ['day', 'week', 'month', 'agenda'] as const
+export type View = (typeof VIEWS)[number]
 
 export function addDays(day: string, count: number): string {
   const at = new Date(`${day}T00:00:00Z`)
@@ -42,7 +43,7 @@ export function titleOf(view: View, day: string): string {
   const at = new Date(`${day}T00:00:00Z`)
   const format = (options: Intl.DateTimeFormatOptions, date = at) => new Intl.DateTimeFormat(locale(), { timeZone: 'UTC', ...options }).format(date)
   if (view === 'month') return format({ month: 'long', year: 'numeric' })
-  if (view === 'day') return format({ weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
+  if (view === 'day') return format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' })
   const days = daysOf(view, day)
   const last = new Date(`${days.at(-1) ?? day}T00:00:00Z`)
   const first = new Date(`${days[0] ?? day}T00:00:00Z`)

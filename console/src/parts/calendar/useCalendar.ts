@@ -1,11 +1,13 @@
 import { useSearchParams } from 'react-router'
 import { dayOf } from '../instant'
-import type { View } from './days'
+import { tabOf } from '../tab'
+import { VIEWS, type View } from './days'
 
 /** View and day in the address bar. */
 export function useCalendar(zone: string, first: View = 'month'): { view: View; day: string; go(change: { view?: View; day?: string }): void } {
   const [search, setSearch] = useSearchParams()
-  const view = (search.get('view') as View | null) ?? (window.innerWidth < 640 ? 'agenda' : first)
+  const usual = window.innerWidth < 640 ? 'agenda' : first
+  const view = tabOf([usual, ...VIEWS], search.get('view'))
   const day = /^\d{4}-\d\d-\d\d$/.test(search.get('day') ?? '') ? (search.get('day') ?? '') : dayOf(new Date(), zone)
   const go = (change: { view?: View; day?: string }) =>
     setSearch(

@@ -17,9 +17,13 @@ from __future__ import annotations
 import secrets
 from functools import cache
 from importlib import resources
+from typing import Any
+
+from litestar import Request, Response
 
 from sexton.api.operation import HTML, Answer, Call, operation
-from sexton.api.route import Query, Route
+from sexton.api.problems import answer_error
+from sexton.api.route import PREFIX, Query, Route
 
 # The first parts of the console's addresses; `/` and `/playground` beside them.
 PAGES = ("jobs", "runs", "dead", "calendar", "content", "notifications", "queues", "cluster", "settings")
@@ -50,6 +54,18 @@ def shown(page: str) -> Answer:
     text = page.replace(NO_NONCE, f'<meta name="csp-nonce" content="{nonce}" />')
     headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
     return Answer(text.encode(), headers=headers)
+
+
+def answer_missing(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The exception handler of addresses that do not exist: the console says so to a person with a browser,
+    and programs get what they get for every error."""
+    page = built()
+    opened = request.method in ("GET", "HEAD") and HTML in request.headers.get("accept", "")
+    if page is None or not opened or request.scope["path"].startswith(f"{PREFIX}/"):
+        return answer_error(request, error)
+    answer = shown(page)
+    headers = {**answer.headers, "Cache-Control": "no-store", "Connection": "close"}
+    return Response(answer.body, status_code=404, media_type=HTML, headers=headers)
 
 
 def addresses() -> tuple[str, ...]:
