@@ -166,6 +166,10 @@ BODIES: dict[str, Any] = {
     "cancel_run": {"reason": "MARK"},
     "act_on_many_runs": {"action": "cancel", "filter": {"all": True}, "reason": "MARK"},
     "act_on_notifications": {"action": "cancel", "filter": {"all": True}},
+    "act_on_campaigns": {"action": "cancel", "filter": {"all": True}},
+    "act_on_templates": {"action": "delete", "filter": {"all": True}},
+    "act_on_content": {"action": "cancel", "filter": {"all": True}},
+    "act_on_releases": {"action": "cancel", "filter": {"all": True}},
     "redrive_dead": {},
     "redrive_many": {"all": True},
     "discard_many": {"all": True},
@@ -267,6 +271,11 @@ NEEDED = {
     "act_on_jobs": ("job",),
     "act_on_many_runs": ("run",),
     "act_on_notifications": ("notification",),
+    "act_on_campaigns": ("campaign",),
+    "act_on_templates": ("template_id",),
+    "act_on_recipients": ("user_id",),
+    "act_on_content": ("schedule",),
+    "act_on_releases": ("release",),
     "create_notification": PEOPLE,
     "create_notifications": PEOPLE,
     "create_notification_schedule": PEOPLE,
@@ -388,6 +397,12 @@ async def _link_token(world: World) -> str:
     return seal_link(Unsubscription(world.namespace, 1, "email", "ann", None, None), pepper)
 
 
+async def _erasure(world: World, one: Operation, path: str) -> Request:
+    """An erasure needs a reason."""
+    wish = {"action": "erase", "filter": {"ids": [await world.id("user_id")]}, "expected": 1}
+    return Request(one.method, path, wish, None, {"Sexton-Reason": world.mark})
+
+
 async def _node(world: World) -> str:
     await world.store.node()
     return "test"
@@ -507,6 +522,7 @@ async def _reports(world: World, one: Operation, path: str) -> Request:
 
 #: Requests that are more than an example.
 PREPARED: dict[str, Callable[[World, Operation, str], Awaitable[Request]]] = {
+    "act_on_recipients": _erasure,
     "take_provider_report": _reported,
     "resend_notification": _in_doubt,
     "confirm_notification": _in_doubt,

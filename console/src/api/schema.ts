@@ -228,6 +228,20 @@ export interface CallerView {
   expires_at: string | null
   idle_expires_at: string | null
 }
+export interface CampaignActionFilter {
+  status?: CampaignStatus | null
+  search?: string | null
+  all?: boolean
+  ids?: string[] | null
+}
+export interface CampaignActionRequest {
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+  action: "cancel" | "pause" | "resume" | "start"
+  filter: CampaignActionFilter
+}
 export interface CampaignChannel {
   channel: string
   sent: number
@@ -417,6 +431,29 @@ export interface Cluster {
 }
 export interface CompleteRequest {
   result?: unknown
+}
+export interface ContentActionFilter {
+  entity_type?: string | null
+  entity_id?: string | null
+  created_by?: string | null
+  adapter?: string | null
+  action?: "archive" | "publish" | "unpublish" | null
+  status?: "cancelled" | "done" | "failed" | "pending" | "processing" | "skipped" | null
+  start?: string | null
+  end?: string | null
+  all?: boolean
+  ids?: string[] | null
+}
+export interface ContentActionRequest {
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+  days?: number
+  minutes?: number
+  force?: boolean
+  action: "approve" | "cancel" | "move" | "restore"
+  filter: ContentActionFilter
 }
 export interface ContentTarget {
   adapter?: string
@@ -774,6 +811,23 @@ export interface InboxToken {
 }
 export interface InboxTokenSpec {
   seconds?: number
+}
+export interface ItemRefusal {
+  code: string
+  message: string
+  hint: string | null
+  sample: string[]
+  items: number
+}
+export interface ItemTally {
+  dry_run: boolean
+  matched: number
+  estimated: boolean
+  done: number
+  refused: ItemRefusal[]
+  ids: string[]
+  sample: SampledItem[]
+  cursor: string | null
 }
 export interface JobChange {
   entry_id: string
@@ -1168,7 +1222,7 @@ export interface NotificationActionFilter {
   ids?: string[] | null
 }
 export interface NotificationActionRequest {
-  action: "cancel"
+  action: "cancel" | "restore"
   filter: NotificationActionFilter
   dry_run?: boolean
   expected?: number | null
@@ -1220,6 +1274,7 @@ export interface NotificationTally {
   estimated: boolean
   done: number
   refused: NotificationRefusal[]
+  notification_ids: string[]
   sample: SampledNotification[]
   cursor: string | null
 }
@@ -1471,6 +1526,19 @@ export interface Readiness {
   loops: LoopState[]
   warnings: string[]
 }
+export interface RecipientActionFilter {
+  search?: string
+  all?: boolean
+  ids?: string[] | null
+}
+export interface RecipientActionRequest {
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+  action: "erase"
+  filter: RecipientActionFilter
+}
 export interface RecipientEventSpec {
   user_id: string
   event: string
@@ -1600,6 +1668,25 @@ export interface Refusal {
   hint: string | null
   sample: string[]
   jobs: number
+}
+export interface ReleaseActionFilter {
+  created_by?: string | null
+  start?: string | null
+  end?: string | null
+  search?: string | null
+  all?: boolean
+  ids?: string[] | null
+}
+export interface ReleaseActionRequest {
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+  days?: number
+  minutes?: number
+  force?: boolean
+  action: "approve" | "cancel" | "move" | "restore"
+  filter: ReleaseActionFilter
 }
 export interface ReleaseAddition {
   items: ReleaseItemSpec[]
@@ -1873,6 +1960,11 @@ export interface RunWait {
   seconds: number
   cause: string | null
 }
+export interface SampledItem {
+  id: string
+  name: string
+  status: string | null
+}
 export interface SampledJob {
   job_id: string
   name: string
@@ -2099,6 +2191,19 @@ export interface Target {
   shell?: ShellTarget
   content?: ContentTarget
   notification?: NotificationTarget
+}
+export interface TemplateActionFilter {
+  search?: string
+  all?: boolean
+  ids?: string[] | null
+}
+export interface TemplateActionRequest {
+  dry_run?: boolean
+  expected?: number | null
+  after?: string | null
+  limit?: number
+  action: "delete" | "restore"
+  filter: TemplateActionFilter
 }
 export interface TemplateSpec {
   email?: EmailParts | null
@@ -2891,11 +2996,41 @@ export interface Operations {
     body: string
     answer: ImportAnswer
   }
+  'POST /content/schedules/actions': {
+    path: null
+    query: null
+    body: ContentActionRequest
+    answer: ItemTally
+  }
+  'POST /content/releases/actions': {
+    path: null
+    query: null
+    body: ReleaseActionRequest
+    answer: ItemTally
+  }
   'POST /notifications/actions': {
     path: null
     query: null
     body: NotificationActionRequest
     answer: NotificationTally
+  }
+  'POST /campaigns/actions': {
+    path: null
+    query: null
+    body: CampaignActionRequest
+    answer: ItemTally
+  }
+  'POST /templates/actions': {
+    path: null
+    query: null
+    body: TemplateActionRequest
+    answer: ItemTally
+  }
+  'POST /recipients/actions': {
+    path: null
+    query: null
+    body: RecipientActionRequest
+    answer: ItemTally
   }
   'POST /notifications': {
     path: null

@@ -21,6 +21,8 @@ export interface Question {
   undoable?: boolean
   /** Ask for a reason; it is kept in the audit. What is destructive and cannot be undone needs one, unless this says otherwise. */
   reason?: 'required' | 'optional' | 'none'
+  /** What has to be typed before it is done: what goes for good is not done by accident. */
+  typed?: string
   /** More fields. */
   children?: ReactNode
   /** Done when it is confirmed; what it throws is shown, and the question stays. */
@@ -50,10 +52,11 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
 
 function Asked({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
   const [reason, setReason] = useState('')
+  const [typed, setTyped] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const asked = question.reason ?? (question.destructive && !question.undoable ? 'required' : 'optional')
-  const ready = !busy && (asked !== 'required' || reason.trim().length > 0)
+  const ready = !busy && (asked !== 'required' || reason.trim().length > 0) && (question.typed === undefined || typed.trim() === question.typed)
   const act = async () => {
     setBusy(true)
     setError(null)
@@ -61,6 +64,7 @@ function Asked({ question, open, close }: { question: Question; open: boolean; c
       await question.act(reason.trim() || undefined)
       close()
       setReason('')
+      setTyped('')
     } catch (failure) {
       setError(failure)
     } finally {
@@ -90,6 +94,7 @@ function Asked({ question, open, close }: { question: Question; open: boolean; c
             maxLength={1000}
           />
         )}
+        {question.typed !== undefined && <TextInput mt="md" label={t('Type {text} to go on', { text: question.typed })} autoComplete="off" value={typed} onChange={(event) => setTyped(event.currentTarget.value)} required />}
         {error !== null && (
           <Alert mt="md" color="red" p={0}>
             <Failure error={error} />

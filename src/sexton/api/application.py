@@ -17,6 +17,7 @@ from sexton.api.console.single_page import answer_missing
 from sexton.api.content import adapters
 from sexton.api.content import bulk as content_import
 from sexton.api.content import feeds as content_feeds
+from sexton.api.content import many as many_of_content
 from sexton.api.content import reading as content_reading
 from sexton.api.content import releases as content_releases
 from sexton.api.content import schedules as content
@@ -24,6 +25,7 @@ from sexton.api.engine import system, workers
 from sexton.api.jobs import actions, bulk, jobs, queues, targets
 from sexton.api.notifications import actions as notification_actions
 from sexton.api.notifications import campaigns, channels, inbox, recipients, recurring, templates
+from sexton.api.notifications import many as many_of_notifications
 from sexton.api.notifications import messages as notifications
 from sexton.api.operation import SERVICES, SLASH, Operation, operations_of
 from sexton.api.problems import answer_error
@@ -70,7 +72,9 @@ MODULES = (
     content_reading,
     content_feeds,
     content_import,
+    many_of_content,
     notification_actions,
+    many_of_notifications,
     notifications,
     recipients,
     templates,

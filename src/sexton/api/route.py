@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from sexton.jobs.tally import MOST_ITEMS
 from sexton.security.role import Role
 
 PREFIX = "/api/v1"
@@ -65,6 +66,28 @@ class PageQuery(Query, frozen=True, kw_only=True):
 
     limit: Limit = 100
     cursor: Cursor = None
+
+
+Ids = Annotated[
+    Annotated[list[Annotated[str, Meta(max_length=200)]], Meta(max_length=MOST_ITEMS)] | None,
+    Meta(description="These, by their ids; goes with no other field."),
+]
+
+
+class ItemsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How to go through those that are meant."""
+
+    dry_run: Annotated[bool, Meta(description="Only say how many are meant, and show some.")] = False
+    expected: Annotated[
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse with 409 if more than these are meant.")
+    ] = None
+    after: Annotated[
+        str | None, Meta(description="Go on after this place: the `cursor` of the answer before.")
+    ] = None
+    limit: Annotated[
+        int,
+        Meta(ge=1, le=MOST_ITEMS, description="How many at most, in this call: they are changed together."),
+    ] = 100
 
 
 @dataclass(frozen=True)

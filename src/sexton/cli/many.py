@@ -1,4 +1,5 @@
-"""Acting on many jobs, runs or messages from the command line: count, ask, then chunk after chunk."""
+"""Acting on many things from the command line, such as jobs, runs or messages: count, ask, then chunk after
+chunk."""
 
 from __future__ import annotations
 
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import msgspec
 from cyclopts import Parameter
 
+from sexton.api.content.routes import ACT_ON_CONTENT, ACT_ON_RELEASES
 from sexton.api.jobs import routes
-from sexton.api.notifications.routes import ACT_ON_NOTIFICATIONS
+from sexton.api.notifications.campaign_routes import ACT_ON_CAMPAIGNS
+from sexton.api.notifications.routes import ACT_ON_NOTIFICATIONS, ACT_ON_RECIPIENTS, ACT_ON_TEMPLATES
 from sexton.api.route import Route
 from sexton.api.runs.routes import ACT_ON_RUNS
 from sexton.cli import DONE, NOT_DONE
@@ -20,7 +23,7 @@ from sexton.cli.command import Ask
 from sexton.cli.output import ProgressBar, Table, console, cut, paragraph, write, write_json
 from sexton.cli.remote import confirm
 from sexton.errors import InvalidField
-from sexton.jobs.tally import Tally
+from sexton.jobs.tally import ItemTally, SampledItem, Tally
 from sexton.notifications.tally import NotificationTally
 from sexton.printable import counted
 from sexton.runs.tally import RunTally
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
 NAMED = 3
+#: Fields of a request for many that have no options.
+HOW = ("action", "filter", "dry_run", "expected", "after", "limit")
 
 
 class Many(NamedTuple):
@@ -36,7 +41,7 @@ class Many(NamedTuple):
 
     noun: str
     route: Route
-    tally: type[Tally] | type[RunTally] | type[NotificationTally]
+    tally: type[Tally] | type[RunTally] | type[NotificationTally] | type[ItemTally]
     words: Mapping[str, tuple[str, str]]
     #: Actions that do it once more when they are repeated.
     anew: tuple[str, ...]
@@ -44,6 +49,8 @@ class Many(NamedTuple):
     row: Callable[[Any], tuple[str, ...]]
     title: Callable[[Any], str]
     choose: str
+    #: The server is always told how many are expected.
+    always_expected: bool = False
 
 
 JOBS = Many(
@@ -79,13 +86,65 @@ MESSAGES = Many(
     "message",
     ACT_ON_NOTIFICATIONS,
     NotificationTally,
-    {"cancel": ("Call off", "called off")},
+    {"cancel": ("Call off", "called off"), "restore": ("Restore", "restored")},
     (),
     ("to", "message", "template", "status"),
     lambda message: (message.user_id or "", message.notification_id, message.template_id, message.status),
     lambda message: f"{message.notification_id} to {cut(message.user_id or 'an address', 40)}",
     "--to, --template, --campaign … or --all",
 )
+
+
+def _of_items(
+    noun: str,
+    route: Route,
+    words: Mapping[str, tuple[str, str]],
+    choose: str,
+    *,
+    always_expected: bool = False,
+) -> Many:
+    def row(item: SampledItem) -> tuple[str, ...]:
+        return item.name, item.id, item.status or ""
+
+    def title(item: SampledItem) -> str:
+        return cut(item.name, 40)
+
+    columns = ("name", noun, "status")
+    return Many(noun, route, ItemTally, words, (), columns, row, title, choose, always_expected)
+
+
+CAMPAIGNS = _of_items(
+    "campaign",
+    ACT_ON_CAMPAIGNS,
+    {
+        "start": ("Start", "started"),
+        "pause": ("Pause", "paused"),
+        "resume": ("Resume", "resumed"),
+        "cancel": ("Cancel", "cancelled"),
+    },
+    "--status, --search or --all",
+)
+TEMPLATES = _of_items(
+    "template",
+    ACT_ON_TEMPLATES,
+    {"delete": ("Delete", "deleted"), "restore": ("Restore", "restored")},
+    "--search or --all",
+)
+RECIPIENTS = _of_items(
+    "recipient",
+    ACT_ON_RECIPIENTS,
+    {"erase": ("Erase all traces of", "erased")},
+    "--search or --all",
+    always_expected=True,
+)
+PLANNED = {
+    "cancel": ("Call off", "called off"),
+    "restore": ("Restore", "restored"),
+    "approve": ("Approve", "approved"),
+    "move": ("Move", "moved"),
+}
+CONTENT = _of_items("action", ACT_ON_CONTENT, PLANNED, "--type, --created-by, --start … or --all")
+RELEASES = _of_items("release", ACT_ON_RELEASES, PLANNED, "--search, --created-by, --start … or --all")
 
 DryRun = Annotated[bool, Parameter(help="Only count what would be changed, and show some of it.")]
 After = Annotated[
@@ -134,6 +193,33 @@ def act_on(
     return replace(ask, path=(one,)).shown(view)
 
 
+def act_alike(
+    ask: Ask,
+    one: str | None,
+    action: str,
+    view: Callable[[Any], int | None],
+    what: Many,
+    *,
+    yes: bool,
+    dry_run: bool,
+) -> int:
+    """The same, where the options of one are none of many; the reason is for the audit of both."""
+    if one is None:
+        options = dict(ask.given)
+        ask.client.reason = options.pop("reason", None) or ask.client.reason
+        for name in options:
+            message, hint = f"--{name} is for one {what.noun}", f"name the {what.noun}"
+            raise InvalidField("bad_value", message, field=name, hint=hint)
+    return act_on(ask, one, action, view, what, yes=yes, dry_run=dry_run)
+
+
+def act_on_one(ask: Ask, action: str, what: Many, one: str, **options: Any) -> int:
+    """What is done to many only, to one."""
+    done = _ask(ask, what, {"action": action, "filter": {"ids": [one]}, **options})
+    _show(ask, what, action, done)
+    return NOT_DONE if done.refused else DONE
+
+
 def act(
     ask: Ask,
     action: str,
@@ -157,7 +243,8 @@ def act(
         return NOT_DONE
     # A request that is repeated with its key must be the same: what was counted may not be.
     bounds = {} if key or found.through is None else {"through": found.through}
-    first = {} if key or yes else {"expected": found.matched}
+    unsaid = (key or yes) and not what.always_expected
+    first = {} if unsaid else {"expected": found.matched}
     done = what.tally(cursor=after)
     with ProgressBar(_columns, found.matched, show=not ask.json) as progress:
         try:

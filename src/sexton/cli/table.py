@@ -97,10 +97,13 @@ content (content)  Publish, unpublish and archive entities at a local time.
   show            .schedules:show                        Show a planned action, and how it was carried out.
   calendar        .calendar:calendar  Show a month or a week: what is planned, and what happened.
   reschedule      .schedules:reschedule                  Move an action to another time.
-  cancel          .schedules:cancel                      Cancel a planned action.
+  cancel          .schedules:cancel                      Cancel planned actions.
+  restore         .schedules:restore                     Restore what was called off, before its time.
+  move            .schedules:move                        Move planned actions by some days or minutes.
+  edit-releases   .releases:edit_releases                Cancel, restore, approve or move many releases.
   skip            SKIP_CONTENT .schedules:show_schedule  Skip the next time of a series.
   run             .schedules:run                         Carry out an action now.
-  approve         .schedules:approve                     Approve an action that needs approval.
+  approve         .schedules:approve                     Approve actions that need approval.
   occurrences     SCHEDULE_OCCURRENCES .schedules:show_times
                   List the times of an action, with those before and after each.
   executions      .schedules:executions                  List what was carried out, and how.
@@ -123,6 +126,7 @@ notify (notifications)  Send messages at the right local time, and see why they 
   show             GET_NOTIFICATION .notify:show_message      Show a message.
   why              WHY_NOTIFICATION .notify:show_why          Say why a message went when it went, or did not.
   cancel           .notify:cancel                             Call messages off that were not submitted.
+  restore          .notify:restore  Restore a message that was called off, before its time.
   reschedule       .notify:reschedule                         Send a message at another time.
   resend           RESEND_NOTIFICATION .notify:show_message
                    Send a message again that is unconfirmed or has failed.
@@ -153,7 +157,8 @@ templates (notifications)  Write the texts of messages.
             List the versions of a template, the latest first.
   preview   .templates:preview                               Show a template as a recipient would get it.
   test      .templates:try_                                  Send a test message at once.
-  delete    DELETE_TEMPLATE  Delete a template. Messages that were made with it still go out.
+  delete    .templates:delete  Delete templates. Messages that were made with them still go out.
+  restore   .templates:restore                               Restore a template that was deleted.
 
 providers (notifications)  Say who sends notifications, and try it out.
   list    LIST_CHANNELS .providers:show_all  List providers, and how they are doing.
@@ -166,10 +171,10 @@ campaigns (notifications)  Send a template to many recipients, at their local ti
   create   .campaigns:create                     Make a campaign.
   list     LIST_CAMPAIGNS .campaigns:show_all    List campaigns, the latest first.
   check    CHECK_CAMPAIGN .campaigns:show_check  Check a campaign: how many, when, who cannot be reached.
-  start    START_CAMPAIGN .campaigns:show        Start a campaign: at its time, or at once if it has none.
-  pause    PAUSE_CAMPAIGN .campaigns:show        Pause a campaign: no batch begins any more.
-  resume   RESUME_CAMPAIGN .campaigns:show       Resume a campaign that is paused, late, or at its canary.
-  cancel   CANCEL_CAMPAIGN .campaigns:show       Cancel a campaign: nothing more goes out.
+  start    .campaigns:start                      Start campaigns: at their time, or at once if they have none.
+  pause    .campaigns:pause                      Pause campaigns: no batch begins any more.
+  resume   .campaigns:resume                     Resume campaigns that are paused, late, or at their canary.
+  cancel   .campaigns:cancel                     Cancel campaigns: nothing more goes out.
   resend   RESEND_CAMPAIGN .campaigns:show       Send again what is unconfirmed: it may arrive twice.
   confirm  CONFIRM_CAMPAIGN .campaigns:show      Count as sent what is unconfirmed.
   status   .campaigns:status                     Show how a campaign stands; with --watch, as it goes.

@@ -1,7 +1,9 @@
-"""Plan an action, and change your mind: move it, call it off, leave one time out, approve it, do it now."""
+"""Plan an action, and change your mind: move it, call it off, take that back, leave one time out, approve it,
+do it now."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -15,10 +17,10 @@ from sexton.content.plan import PlannedAction, insert, job_of, refused_time
 from sexton.content.read import ScheduleView, schedule_number, view
 from sexton.content.spec import ScheduleMove, ScheduleSpec
 from sexton.errors import Conflict, InvalidField, ScheduleError
-from sexton.jobs import edit, read, state
-from sexton.jobs.moment import Moment, read_moment, rule_of
+from sexton.jobs import edit, read, restore, state
+from sexton.jobs.moment import Moment, read_moment, rule_of, shifted
 from sexton.jobs.spec import JobSpec
-from sexton.model import encode_id
+from sexton.model import JobStatus, encode_id
 from sexton.postgres.audit_entry import State
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import check_text, not_found
@@ -75,6 +77,20 @@ async def reschedule(context: Context, ref: str, move: ScheduleMove) -> Schedule
 
 
 @command
+async def shift(
+    context: Context, ref: str, *, days: int = 0, minutes: int = 0, force: bool = False
+) -> ScheduleView:
+    """Move a single action by so many days on its wall clock, and so many minutes."""
+    row = await lock(context, ref)
+    if row["recurrence_rule"] is not None:
+        raise InvalidField(
+            "is_a_series", f"{ref} is a series", field="schedule_id", hint="move it to a time of its own"
+        )
+    at = shifted(row["scheduled_at"], row["timezone"], days=days, minutes=minutes)
+    return await reschedule(context, ref, ScheduleMove(at=at, force=force))
+
+
+@command
 async def run_now(context: Context, ref: str) -> ScheduleView:
     """Carry an action out now: a single one instead of at its time, one of a series beside it."""
     row = await lock(context, ref)
@@ -93,12 +109,44 @@ async def cancel(context: Context, ref: str, *, by: str | None = None) -> Schedu
     row = await lock(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_late(context, row)
+        # What is called off together is known by its instant.
+        context = replace(context, now=await context.time())
         await _cancel(context, row, by or context.actor)
         if row["window_id"] == row["id"]:
             for other in await context.fetch("content/lock_closings", window_id=row["id"]):
                 # What is open already is closed at its time.
                 if row["open_for"] is None:
                     await _cancel(context, other, by or context.actor)
+    return await view(context, row["id"])
+
+
+@command
+async def restore_schedule(context: Context, ref: str, *, force: bool = False) -> ScheduleView:
+    """Take back that an action was called off, as long as its time is to come; with the one that opens a
+    window, the whole window. It is approved as it was. Twice is once."""
+    row = await lock(context, ref)
+    if row["cancelled_at"] is None:
+        return await view(context, row["id"])
+    if row["release_id"] is not None:
+        raise in_release(ref, row)
+    entity = Entity(row["entity_type"], row["entity_id"])
+    await hold_entity(context, entity)
+    rows = [row]
+    if row["window_id"] == row["id"]:
+        rows += await context.fetch(
+            "content/lock_called_off", window_id=row["id"], cancelled_at=row["cancelled_at"]
+        )
+    if not force:
+        also = [(other["scheduled_at"], Action(other["action"])) for other in rows[1:]]
+        await check_conflicts(context, _planned(row), besides=row["id"], also=also)
+    for each in rows:
+        await context.execute("content/restore", schedule_id=each["id"])
+        _tell(
+            context, "content.restored", each, {"cancelled_by": each["cancelled_by"]}, {"cancelled_by": None}
+        )
+        job = await restore.restore(context, encode_id("j", each["job_id"]), called_off=True)
+        if job.status == JobStatus.COMPLETED:
+            raise time_over(encode_id("c", each["id"]), "action")
     return await view(context, row["id"])
 
 
@@ -149,11 +197,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
             "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="plan another action"
         )
     if row["release_id"] is not None:
-        raise Conflict(
-            "in_release",
-            f"{ref} is part of the release {encode_id(RELEASE, row['release_id'])}",
-            hint="change the release",
-        )
+        raise in_release(ref, row)
     if row["recurrence_rule"] is None and row["done_at"] is not None:
         raise Conflict(
             "content_done", f"{ref} was carried out for {iso(row['done_at'])}", hint="plan another action"
@@ -162,24 +206,40 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
         raise Conflict("content_under_way", f"{ref} is being carried out", hint="try again in a moment")
 
 
+def in_release(ref: str, row: asyncpg.Record) -> Conflict:
+    release = encode_id(RELEASE, row["release_id"])
+    return Conflict("in_release", f"{ref} is part of the release {release}", hint="change the release")
+
+
+def time_over(ref: str, what: str) -> Conflict:
+    """The refusal to restore what is not to come any more."""
+    return Conflict("time_over", f"the time of {ref} is over", hint=f"plan another {what}")
+
+
+def _planned(row: asyncpg.Record) -> PlannedAction:
+    """An action as its row has it, for the search for conflicts."""
+    return PlannedAction(
+        entity=Entity(row["entity_type"], row["entity_id"]),
+        action=Action(row["action"]),
+        moment=read_moment(None, row["scheduled_at"], row["timezone"]),
+        rule=row["recurrence_rule"],
+        adapter=row["adapter"],
+        version=row["version"],
+        note=row["note"],
+        created_by=row["created_by"],
+        max_retries=0,
+        catch_up_seconds=row["catch_up_seconds"],
+        needs_approval=row["needs_approval"],
+        open_for=row["open_for"],
+    )
+
+
 async def _move(
     context: Context, what: str, row: asyncpg.Record, moment: Moment, rule: str | None, *, force: bool
 ) -> ScheduleView:
     entity = Entity(row["entity_type"], row["entity_id"])
     shown = await read.get(context, encode_id("j", row["job_id"]))
-    plan = PlannedAction(
-        entity=entity,
-        action=Action(row["action"]),
-        moment=moment,
-        rule=rule,
-        adapter=row["adapter"],
-        version=row["version"],
-        note=row["note"],
-        created_by=row["created_by"],
-        max_retries=shown.max_retries,
-        catch_up_seconds=row["catch_up_seconds"],
-        needs_approval=row["needs_approval"],
-    )
+    plan = replace(_planned(row), moment=moment, rule=rule, max_retries=shown.max_retries, open_for=None)
     await hold_entity(context, entity)
     await _refuse_turned(context, row, moment, rule)
     if not force:

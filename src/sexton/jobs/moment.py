@@ -114,6 +114,14 @@ def find_zone(name: str) -> Zone:
         raise InvalidField(error.code, error.message, field="timezone", hint=error.hint) from None
 
 
+def shifted(at: datetime, timezone: str, *, days: int = 0, minutes: int = 0) -> datetime:
+    """So many days later on the wall clock of the zone, and so many minutes after that."""
+    start = read_moment(None, at, timezone)
+    if days:
+        start = read_moment(local_text(start.local + timedelta(days=days)), None, timezone)
+    return start.at + timedelta(minutes=minutes)
+
+
 def later_on_the_wall(moment: Moment, wall: timedelta, place: Zone) -> datetime:
     """The instant when the wall clock shows so much more; the first of two, the end of a gap."""
     seconds = place.first_instant(to_wall(moment.local + wall))

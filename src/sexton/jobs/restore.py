@@ -3,7 +3,8 @@
 A deletion keeps what the job was: its status, its pause, how many runs had fired, and the first occurrence
 that was open. The job goes on from there: what fell due since then is recorded as skipped, with the reason
 `deleted`, so that each occurrence has one account. A run that the deletion cancelled stays cancelled. A job
-that was cleared away after it had completed, or belongs to what was called off, stays deleted.
+that was cleared away after it had completed stays deleted; one that belongs to what was called off comes back
+with that (`called_off`), not by itself.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ class DeletedAs(msgspec.Struct, frozen=True):
     status: JobStatus
     fired_count: int
     next_at: datetime | None
+    #: It belongs to what was called off.
+    final: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +73,25 @@ class _Return:
 
 
 @command
-async def restore(context: Context, ref: str) -> JobView:
+async def restore(context: Context, ref: str, *, called_off: bool = False) -> JobView:
     """Take back that a job was deleted. It is named by its id, or by the name that it had; one that is not
-    deleted stays as it is."""
+    deleted stays as it is. `called_off`: also one that was deleted with `final`."""
     if decode_id("j", ref) is None:
         number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)
         ref = ref if number is None else encode_id("j", number)
     held = await hold(context, ref, deleted=True)
-    [verdict] = await restore_all(context, [held])
+    [verdict] = await restore_all(context, [held], called_off=called_off)
     accept(verdict)
     return await view(context, held.job.id)
 
 
-async def restore_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdict]:
+async def restore_all(
+    context: Context, jobs: Sequence[LockedJob], *, called_off: bool = False
+) -> list[Verdict]:
     """Restore locked jobs. Of several that had one name, the last comes back."""
     verdicts: dict[int, Verdict] = dict.fromkeys(numbers(jobs), UNCHANGED)
     gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
-    found = await asyncio.to_thread(lambda: [_plan(held) for held in gone])
+    found = await asyncio.to_thread(lambda: [_plan(held, called_off) for held in gone])
     returning = {}
     for held, each in zip(gone, found, strict=True):
         if isinstance(each, _Return):
@@ -111,16 +116,16 @@ async def restore_all(context: Context, jobs: Sequence[LockedJob]) -> list[Verdi
     return [DONE if held.job.id in returning else verdicts[held.job.id] for held in jobs]
 
 
-def _plan(held: LockedJob) -> _Return | SextonError:
-    job = held.job
-    if job.row["deleted_as"] is None:
+def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
+    job, kept = held.job, held.job.row["deleted_as"]
+    before = None if kept is None else msgspec.json.decode(kept, type=DeletedAs)
+    if before is None or (before.final and not called_off):
         return Conflict(
             "not_restorable",
             f"job {held.ref} cannot be restored: it had completed and was cleared away, or belongs to what "
             "was called off",
             hint="create it again",
         )
-    before = msgspec.json.decode(job.row["deleted_as"], type=DeletedAs)
     if before.next_at is None or before.status == JobStatus.COMPLETED:
         return _Return(held, before, Plan((), (), None))
     try:

@@ -125,7 +125,8 @@ async def next_resumption(context: Context) -> float:
 @command
 async def delete(context: Context, ref: str, *, cancel_running: bool = False, final: bool = False) -> None:
     """Free the name and remove the timer; cancel what waits, and with `cancel_running` what runs. The history
-    stays. Deleting a deleted job by its id changes nothing. With `final` it cannot be restored."""
+    stays. Deleting a deleted job by its id changes nothing. With `final` it is restored only by what has
+    called it off."""
     held = await hold(context, ref, deleted=True)
     await delete_all(context, [held], cancel_running=cancel_running, final=final)
 

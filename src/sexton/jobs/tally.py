@@ -12,6 +12,8 @@ from sexton.errors import Conflict, SextonError
 from sexton.printable import counted
 
 MOST_NAMED = 10
+# So many things with an id are changed together.
+MOST_ITEMS = 200
 
 
 def check_expected(matched: int, expected: int | None, one: str, many: str) -> None:
@@ -127,3 +129,54 @@ def together(one: AnyTally, other: AnyTally, *summed: str) -> AnyTally:
         cursor=later.cursor,
         **{name: getattr(one, name) + getattr(other, name) for name in summed},
     )
+
+
+class ItemRefusal(RefusedSome, frozen=True, kw_only=True):
+    """Why some of them were refused."""
+
+    counted: ClassVar[str] = "items"
+
+    items: Annotated[int, Meta(description="How many were.")] = 1
+
+
+class SampledItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One of those that are meant."""
+
+    id: Annotated[str, Meta(description="Its id.")]
+    name: Annotated[str, Meta(description="What people call it.")]
+    status: Annotated[str | None, Meta(description="Its status, if it has one.")] = None
+
+
+class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
+    """How many were meant, and what became of them. Of a dry run nothing has become yet."""
+
+    # What tallies of jobs and runs have beside this.
+    unchanged: ClassVar[int] = 0
+    requested: ClassVar[int] = 0
+    through: ClassVar[str | None] = None
+
+    dry_run: Annotated[bool, Meta(description="True if nothing was done.")] = False
+    matched: Annotated[
+        int, Meta(description="How many are meant; of a call that acts, how many it has gone through.")
+    ] = 0
+    estimated: Annotated[
+        bool, Meta(description="True if there may be more: a dry run looks through 2,000.")
+    ] = False
+    done: Annotated[int, Meta(description="To how many it was done.")] = 0
+    refused: Annotated[list[ItemRefusal], Meta(description="Why others were refused, by code.")] = field(
+        default_factory=list
+    )
+    ids: Annotated[list[str], Meta(description="To which ones it was done.")] = field(default_factory=list)
+    sample: Annotated[list[SampledItem], Meta(description="Some of them, in a dry run.")] = field(
+        default_factory=list
+    )
+    cursor: Annotated[str | None, Meta(description="`after` of the next call; null if none is left.")] = None
+
+    @property
+    def refusals(self) -> int:
+        """How many were refused."""
+        return sum(each.count for each in self.refused)
+
+    def plus(self, other: ItemTally) -> ItemTally:
+        """This one and what came after it."""
+        return together(self, other, "matched", "done", "ids")

@@ -1,4 +1,5 @@
-"""Calling many messages off: those that a filter means, or some that are named, a chunk at a time.
+"""Calling many messages off, and taking that back: those that a filter means, or some that are named, a chunk
+at a time.
 
 A chunk is one transaction, and between chunks nothing is held. What was done stays done, whatever becomes of
 the next chunk: the same command goes on from there. A message that was submitted meanwhile does not keep the
@@ -9,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import msgspec
 
 from sexton.errors import InvalidField, SextonError
+from sexton.jobs.items import verdict
 from sexton.jobs.tally import MOST_NAMED, check_expected
 from sexton.notifications.filter import MessageFilter
-from sexton.notifications.message import lock_sending, over
+from sexton.notifications.message import lock_sending, over, restore_message
 from sexton.notifications.model import OPEN, MessageStatus
 from sexton.notifications.read import count_messages, list_chosen, message_number, rows_of, view_of
 from sexton.notifications.tally import NotificationRefusal, NotificationTally, SampledNotification
@@ -25,8 +28,16 @@ from sexton.refusal import not_found
 LARGEST_CHUNK = 200
 
 
-def check_choice(chosen: MessageFilter, *, all_: bool) -> MessageFilter:
-    """The messages that can be called off. Refuses a filter that leaves nothing out, unless it is said that
+MessageAction = Literal["cancel", "restore"]
+# What each action is done to.
+MEANT: dict[MessageAction, tuple[MessageStatus, ...]] = {
+    "cancel": tuple(OPEN),
+    "restore": (MessageStatus.CANCELLED,),
+}
+
+
+def check_choice(chosen: MessageFilter, *, all_: bool, action: MessageAction = "cancel") -> MessageFilter:
+    """The messages that the action is for. Refuses a filter that leaves nothing out, unless it is said that
     all messages are meant."""
     if chosen == MessageFilter() and not all_:
         raise InvalidField(
@@ -35,13 +46,16 @@ def check_choice(chosen: MessageFilter, *, all_: bool) -> MessageFilter:
             field="filter",
             hint="give ids, a recipient, a template, a campaign or a status, or say all",
         )
-    wanted = [each.value for each in OPEN if chosen.statuses is None or each in chosen.statuses]
+    meant = MEANT[action]
+    wanted = [each.value for each in meant if chosen.statuses is None or each in chosen.statuses]
     if not wanted:
         raise InvalidField(
             "bad_value",
-            "a message that was submitted cannot be called off",
+            "a message that was submitted cannot be called off"
+            if action == "cancel"
+            else "a message that was not called off is not restored",
             field="filter.status",
-            hint=f"use {' or '.join(OPEN)}",
+            hint=f"use {' or '.join(meant)}",
         )
     return replace(chosen, statuses=wanted)
 
@@ -50,10 +64,10 @@ def check_choice(chosen: MessageFilter, *, all_: bool) -> MessageFilter:
 async def count_chosen(
     context: Context, chosen: MessageFilter, ids: Sequence[str] | None = None
 ) -> NotificationTally:
-    """What calling these messages off would mean: how many they are, and some of them."""
+    """What acting on these messages would mean: how many they are, and some of them."""
     if ids is not None:
         rows = await rows_of(context, [message_number(each) for each in ids])
-        shown = [view_of(row) for row in rows if row["status"] in OPEN]
+        shown = [view_of(row) for row in rows if row["status"] in (chosen.statuses or ())]
         matched, estimated = len(shown), False
     else:
         total = await count_messages(context, chosen)
@@ -72,8 +86,9 @@ async def count_chosen(
 
 
 @command
-async def cancel_messages(
+async def act_on_messages(
     context: Context,
+    action: MessageAction,
     chosen: MessageFilter,
     ids: Sequence[str] | None = None,
     *,
@@ -81,7 +96,7 @@ async def cancel_messages(
     expected: int | None = None,
     limit: int = LARGEST_CHUNK,
 ) -> NotificationTally:
-    """One chunk: call off the next messages of the filter, or those that are named. Refused if more than
+    """One chunk: do it to the next messages of the filter, or to those that are named. Refused if more than
     `expected` are meant."""
     if expected is not None:
         matched = (await count_chosen(context, chosen, ids)).matched
@@ -94,10 +109,15 @@ async def cancel_messages(
     if not named:
         # Also an empty page says where the next one goes on.
         return NotificationTally(cursor=cursor)
-    verdicts = await _cancel(context, named)
+    if action == "cancel":
+        verdicts = await _cancel(context, named)
+    else:
+        verdicts = {ref: await verdict(context, restore_message, ref) for ref in named}
+    done = [ref for ref, why in verdicts.items() if why is None]
     return NotificationTally(
         matched=len(named),
-        done=sum(verdict is None for verdict in verdicts.values()),
+        done=len(done),
+        notification_ids=done,
         refused=NotificationRefusal.by_code(verdicts.items()),
         cursor=cursor,
     )

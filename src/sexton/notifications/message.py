@@ -141,6 +141,38 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
 
 
 @command
+async def restore_message(context: Context, ref: str) -> NotificationView:
+    """Take back that a message was called off, as long as its time is to come. Twice is once."""
+    number = message_number(ref)
+    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    if row is None:
+        raise not_found("notification", ref)
+    if row["status"] in OPEN:
+        return await view(context, number)
+    now = await context.time()
+    if row["status"] != MessageStatus.CANCELLED:
+        raise over(ref, row["status"])
+    if row["campaign_id"] is not None:
+        raise Conflict("in_campaign", f"{ref} belongs to a campaign", hint="send its recipient a message")
+    if row["scheduled_at"] <= now:
+        raise Conflict("time_over", f"the time of {ref} is over", hint="schedule another message")
+    due_at = wave.whole_second(row["scheduled_at"])
+    await context.execute(
+        "messages/restore",
+        namespace=context.namespace,
+        message_id=number,
+        due_at=due_at,
+        now=now,
+        detail=_dumped({"by": context.actor, "reason": context.reason}),
+    )
+    await wave.call(context, [due_at], now)
+    context.changed(
+        "notification.restored", ref, before={"status": row["status"]}, after={"status": "pending"}
+    )
+    return await view(context, number)
+
+
+@command
 async def move_message(context: Context, ref: str, move: NotificationMove) -> NotificationView:
     """Send it at another time instead."""
     row = await _hold(context, ref)

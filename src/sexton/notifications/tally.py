@@ -43,10 +43,11 @@ class NotificationTally(msgspec.Struct, frozen=True, kw_only=True):
     estimated: Annotated[
         bool, about("True if there may be more: a dry run looks through 30,000 messages.")
     ] = False
-    done: Annotated[int, about("How many were called off.")] = 0
+    done: Annotated[int, about("How many were called off, or restored.")] = 0
     refused: Annotated[list[NotificationRefusal], about("Why others were refused, by code.")] = field(
         default_factory=list
     )
+    notification_ids: Annotated[list[str], about("Which ones these are.")] = field(default_factory=list)
     sample: Annotated[list[SampledNotification], about("Some of the messages, in a dry run.")] = field(
         default_factory=list
     )
@@ -59,4 +60,4 @@ class NotificationTally(msgspec.Struct, frozen=True, kw_only=True):
 
     def plus(self, other: NotificationTally) -> NotificationTally:
         """This one and what came after it."""
-        return together(self, other, "matched", "done")
+        return together(self, other, "matched", "done", "notification_ids")

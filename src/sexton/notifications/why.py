@@ -126,7 +126,7 @@ def _event(row: asyncpg.Record, event: asyncpg.Record) -> Told:
             text = f"expired {at}, {_duration(detail.get('late_seconds', 0))} late"
         case "failed" | "suppressed" | "unconfirmed" | "bounced" | "complained":
             text = f"{kind} {at}{because}"
-        case "cancelled" | "resent":
+        case "cancelled" | "restored" | "resent":
             text = f"{kind} {at}" + (f" by {detail['by']}" if detail.get("by") else "") + because
         case "confirmed":
             text = f"counts as sent since {at}, by {detail.get('by')}{because}"

@@ -1,18 +1,17 @@
-import { Button, Progress, Tooltip } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Tooltip } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '@/api/client'
-import type { Cluster as ClusterView, Finding, NodeView, ShardView } from '@/api/schema'
-import { useSession } from '@/frame/session'
-import { number, t, tn } from '@/i18n'
-import { useConfirm } from '@/parts/Confirm'
+import type { Cluster as ClusterView, Finding, ShardView } from '@/api/schema'
+import { t, tn } from '@/i18n'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
-import { duration, relative } from '@/parts/instant'
+import { relative } from '@/parts/instant'
 import { Answer, Columns, Facts, Page, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
+import { Nodes, ShardList } from './lists'
 import { commandIn, leadersOf, ranges, takeoversOf } from './shards'
 import classes from './Cluster.module.css'
 
@@ -25,7 +24,7 @@ export default function Cluster() {
         {(cluster) => (
           <>
             <Panel title={t('Shards')} right={t('{led} of {total} are led', { led: cluster.shards_led, total: cluster.shards })}><Shards cluster={cluster} /></Panel>
-            <Panel title={t('Nodes')} flush><Nodes nodes={cluster.nodes} /></Panel>
+            <Nodes nodes={cluster.nodes} />
             <Columns>
               <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{({ findings }) => <Findings found={findings} />}</Answer></Panel>
               <Answer query={doctor}>{({ facts, bounds }) => <DoctorFacts facts={facts} bounds={bounds} />}</Answer>
@@ -35,6 +34,7 @@ export default function Cluster() {
               </Panel>
               <Panel title={t('Takeovers')} flush><Takeovers shards={cluster.leaders ?? []} /></Panel>
             </Columns>
+            <ShardList shards={cluster.leaders ?? []} />
           </>
         )}
       </Answer>
@@ -73,46 +73,6 @@ function Shards({ cluster }: { cluster: ClusterView }) {
         ))}
       </ul>
     </>
-  )
-}
-
-function Nodes({ nodes }: { nodes: NodeView[] }) {
-  const session = useSession()
-  const ask = useConfirm()
-  const queries = useQueryClient()
-  const drain = (node: NodeView, undo: boolean) => ask({
-    title: undo ? t('Let a node go on') : t('Drain a node'),
-    object: node.name,
-    effect: undo ? t('It takes shards and runs again.') : t('It hands {shards} shards over, takes no more runs and finishes the {running} it has.', { shards: number(node.shards ?? 0), running: number(node.running ?? 0) }),
-    verb: undo ? t('Go on') : t('Drain'),
-    destructive: !undo,
-    act: async (reason) => {
-      await call('POST /nodes/{node}/drain', { path: { node: node.node_id }, body: { undo }, reason })
-      await queries.invalidateQueries({ queryKey: ['cluster'] })
-    },
-  })
-  return (
-    <div className={tables.scroll}>
-      <table className={tables.table}>
-        <thead><tr><th scope="col">{t('Node')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Roles')}</th><th scope="col" data-right>{t('Shards')}</th><th scope="col">{t('Running')}</th><th scope="col">{t('Heartbeat')}</th><th scope="col" data-right>{t('Clock off by')}</th><th scope="col">{t('Started')}</th><th scope="col">{t('Version')}</th><th scope="col"><span className="hidden-label">{t('Actions')}</span></th></tr></thead>
-        <tbody>
-          {nodes.map((node) => (
-            <tr key={node.node_id}>
-              <td><strong>{node.name}</strong></td>
-              <td><Status status={node.state} /></td>
-              <td>{node.roles.map((role) => t(role)).join(', ')}</td>
-              <td data-right>{number(node.shards ?? 0)}</td>
-              <td>{node.capacity ? <div className={tables.slots}><Progress w={60} value={((node.running ?? 0) / node.capacity) * 100} color="var(--accent)" aria-label={t('{running} of {capacity} slots', { running: node.running ?? 0, capacity: node.capacity })} /><span className="num">{number(node.running ?? 0)}<span className="quiet"> / {number(node.capacity)}</span></span></div> : <span className="quiet">–</span>}</td>
-              <td><Time at={node.heartbeat_at} /></td>
-              <td data-right className={Math.abs(node.skew_ms ?? 0) > 500 ? 'warn' : ''}>{node.skew_ms == null ? '–' : duration(node.skew_ms / 1000)}</td>
-              <td><Time at={node.started_at} /></td>
-              <td>{node.version}</td>
-              <td data-right>{session.mayEverywhere('admin') && (node.state === 'live' || node.state === 'draining') && <Button variant="subtle" color="gray" onClick={() => drain(node, node.state === 'draining')}>{node.state === 'draining' ? t('Go on') : t('Drain')}</Button>}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
   )
 }
 

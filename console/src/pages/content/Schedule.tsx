@@ -8,7 +8,8 @@ import { useSession, useZone } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
-import { tell, tellFailure } from '@/parts/notify'
+import { takeBack } from '@/parts/many'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
@@ -65,18 +66,21 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
   const ask = useConfirm()
   const queries = useQueryClient()
   const [moving, setMoving] = useState(false)
-  if (!session.may('editor') || schedule.status !== 'pending') return null
   const path = { schedule: schedule.schedule_id }
   const name = nameOf(schedule)
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
   const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
+  const restore = () => takeBack('content/schedules', 'restore', [schedule.schedule_id], refresh)
+  if (!session.may('editor')) return null
+  if (schedule.status === 'cancelled' && !schedule.release_id && (schedule.recurrence_rule || new Date(schedule.scheduled_at_utc) > new Date())) return <Button variant="default" onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
+  if (schedule.status !== 'pending') return null
   return (
     <>
       {schedule.needs_approval && !schedule.approved_by && <Button onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
       {schedule.recurrence_rule && <Button variant="default" onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
-      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call an action off'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are called off, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call an action off'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are called off, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is called off', { name }), restore); await refresh() } })}>{t('Call off')}</Button>
       {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
     </>
   )

@@ -1,4 +1,4 @@
-/** What goes out when: a board, a calendar, windows, releases, entities. */
+/** What goes out when: a board, a calendar, a list, windows, releases, entities. */
 import { Button, Menu, Tabs } from '@mantine/core'
 import { IconChevronDown } from '@tabler/icons-react'
 import { useState } from 'react'
@@ -11,11 +11,15 @@ import { Board } from './Board'
 import { ContentCalendar } from './ContentCalendar'
 import { Entities, Entity } from './entities'
 import { PlanAction, PlanRelease, PlanWindow } from './forms'
+import { Planned } from './planned'
 import { Release, Releases } from './releases'
 import { Schedule } from './Schedule'
 import { Windows } from './Windows'
 
-const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['windows', 'Windows'], ['releases', 'Releases'], ['entities', 'Entities']]
+const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['planned', 'Planned actions'], ['windows', 'Windows'], ['releases', 'Releases'], ['entities', 'Entities']]
+
+/** What is to come is what people look for first. */
+const PENDING = '/content/planned?status=pending'
 
 export default function Content() {
   return (
@@ -49,10 +53,11 @@ function Tabbed() {
         </Menu>
       )}
     >
-      <Tabs value={tab} onChange={(value) => void navigate(`/content/${value}`)} keepMounted={false}>
+      <Tabs value={tab} onChange={(value) => void navigate(value === 'planned' ? PENDING : `/content/${value}`)} keepMounted={false}>
         <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="board"><Board /></Tabs.Panel>
         <Tabs.Panel value="calendar"><ContentCalendar /></Tabs.Panel>
+        <Tabs.Panel value="planned"><Planned /></Tabs.Panel>
         <Tabs.Panel value="windows"><Windows /></Tabs.Panel>
         <Tabs.Panel value="releases"><Releases /></Tabs.Panel>
         <Tabs.Panel value="entities"><Entities /></Tabs.Panel>

@@ -13,15 +13,18 @@ import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
-import { tell, tellFailure } from '@/parts/notify'
+import { takeBack } from '@/parts/many'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
 import { nameOf } from './Board'
+import { usePlanActions } from './planned'
 import classes from './Content.module.css'
 
 export function Releases() {
+  const bulk = usePlanActions<ReleaseView>('content/releases', (release) => release.release_id)
   const columns = useMemo((): ColumnDef<ReleaseView>[] => [
     { id: 'release', header: () => t('Release'), cell: ({ row: { original: release } }) => <Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link> },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: release } }) => <Status status={release.status} /> },
@@ -40,6 +43,7 @@ export function Releases() {
       keyOf={(release) => release.release_id}
       to={(release) => `/content/releases/${release.release_id}`}
       filters={[{ name: 'search', label: t('Part of the note'), kind: 'text' }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }, { name: 'start', label: t('Since'), kind: 'since', width: 150 }]}
+      bulk={bulk}
       empty={<Empty title={t('No release is planned')} command="sexton content release --help">{t('A release lets several actions go out together, or none.')}</Empty>}
     />
   )
@@ -98,19 +102,22 @@ function Actions({ release }: { release: ReleaseView }) {
   const ask = useConfirm()
   const queries = useQueryClient()
   const [moving, setMoving] = useState(false)
-  if (!session.may('editor') || release.status !== 'pending') return null
   const path = { release: release.release_id }
   const name = release.note ?? release.release_id
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
   const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
   const count = tn('{count} item', '{count} items', release.items.length)
+  const restore = () => takeBack('content/releases', 'restore', [release.release_id], refresh)
+  if (!session.may('editor')) return null
+  if (release.status === 'cancelled' && new Date(release.scheduled_at_utc) > new Date()) return <Button variant="default" onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
+  if (release.status !== 'pending') return null
   return (
     <>
       {release.needs_approval && !release.approved_by && <Button onClick={() => act(() => call('POST /content/releases/{release}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); await refresh() } })}>{t('Call off')}</Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is called off', { name }), restore); await refresh() } })}>{t('Call off')}</Button>
       {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
     </>
   )

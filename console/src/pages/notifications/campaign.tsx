@@ -13,6 +13,8 @@ import { useConfirm } from '@/parts/Confirm'
 import { Empty } from '@/parts/Empty'
 import { shortly, wallOf } from '@/parts/instant'
 import { Json } from '@/parts/Json'
+import { takeBack } from '@/parts/many'
+import { tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
@@ -196,16 +198,17 @@ function Controls({ campaign }: { campaign: CampaignView }) {
   const queries = useQueryClient()
   if (!session.may('operator')) return null
   const path = { campaign: campaign.campaign_id }
+  const refresh = () => queries.invalidateQueries({ queryKey: ['campaigns'] })
   const left = tn('{count} message is left', '{count} messages are left', campaign.counts.left)
-  const question = (title: string, verb: string, effect: string, act: (reason: string | undefined) => Promise<unknown>, destructive = false) => () =>
-    ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); await queries.invalidateQueries({ queryKey: ['campaigns'] }) } })
+  const question = (title: string, verb: string, effect: string, act: (reason: string | undefined) => Promise<unknown>, { destructive = false, undo }: { destructive?: boolean; undo?: 'pause' | 'resume' } = {}) => () =>
+    ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); if (undo) tellUndo(`${campaign.name}: ${verb}`, () => takeBack('campaigns', undo, [campaign.campaign_id], refresh)); await refresh() } })
   return (
     <>
       {campaign.status === 'draft' && <Button onClick={question(t('Start a campaign'), t('Start'), t('It goes out at its time.'), (reason) => call('POST /campaigns/{campaign}/start', { path, body: {}, reason }))}>{t('Start')}</Button>}
       {campaign.status === 'waiting' && <Button onClick={question(t('Let a campaign go on'), t('Go on'), t('All of them go out.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }))}>{t('Go on')}</Button>}
-      {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: { reason: reason ?? null }, reason }))}>{t('Pause')}</Button>}
-      {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }))}>{t('Resume')}</Button>}
-      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), true)}>{t('Cancel it')}</Button>}
+      {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: { reason: reason ?? null }, reason }), { undo: 'resume' })}>{t('Pause')}</Button>}
+      {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }), { undo: 'pause' })}>{t('Resume')}</Button>}
+      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), { destructive: true })}>{t('Cancel it')}</Button>}
     </>
   )
 }

@@ -1,15 +1,21 @@
 import { Progress } from '@mantine/core'
+import { IconBan, IconPlayerPause, IconPlayerPlay, IconSend } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
 import { page } from '@/api/client'
 import type { CampaignView } from '@/api/schema'
+import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
-import { DataTable, type Filters } from '@/parts/DataTable'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { askForMany } from '@/parts/many'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { localTime } from './campaign'
+import { campaignAction } from './many'
 
 export function doneShare({ counts }: Pick<CampaignView, 'counts'>): number {
   return counts.total ? ((counts.total - counts.left) / counts.total) * 100 : 0
@@ -26,6 +32,18 @@ function Bar({ campaign }: { campaign: CampaignView }) {
 }
 
 export function Campaigns() {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const act = (action: Parameters<typeof campaignAction>[0]) => (selection: Selection<CampaignView>) => void askForMany(ask, campaignAction(action), selection, (each) => each.campaign_id, () => queries.invalidateQueries({ queryKey: ['campaigns'] }))
+  const bulk = session.may('operator')
+    ? [
+        { label: t('Start'), icon: <IconSend size={14} />, act: act('start') },
+        { label: t('Pause'), icon: <IconPlayerPause size={14} />, act: act('pause') },
+        { label: t('Resume'), icon: <IconPlayerPlay size={14} />, act: act('resume') },
+        { label: t('Cancel them'), icon: <IconBan size={14} />, color: 'var(--bad)', act: act('cancel') },
+      ]
+    : []
   const columns = useMemo((): ColumnDef<CampaignView>[] => [
     { id: 'name', header: () => t('Campaign'), cell: ({ row: { original: each } }) => <Link to={`/notifications/campaigns/${each.campaign_id}`} className="link">{each.name}</Link>, meta: { sort: 'name' } },
     { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
@@ -44,6 +62,7 @@ export function Campaigns() {
       keyOf={(each) => each.campaign_id}
       to={(each) => `/notifications/campaigns/${each.campaign_id}`}
       filters={[{ name: 'search', label: t('Part of the name'), kind: 'text' }, { name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}
+      bulk={bulk}
       empty={<Empty title={t('No campaigns yet')} command="sexton campaigns create --name spring --template-id spring --segment customers --local-time '2027-03-14 08:00'">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
     />
   )

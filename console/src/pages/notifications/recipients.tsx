@@ -1,24 +1,33 @@
 import { Button } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { IconEraser } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
-import { Link, useParams } from 'react-router'
+import { Link, useNavigate, useParams } from 'react-router'
 import { call, page } from '@/api/client'
 import type { InboxItem, RecipientView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
-import { DataTable } from '@/parts/DataTable'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
+import { askForMany } from '@/parts/many'
+import { tell } from '@/parts/notify'
 import { Json } from '@/parts/Json'
 import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { erasingRecipients } from './many'
 import classes from './Notifications.module.css'
 
 const pathOf = (id: string) => `/notifications/recipients/${encodeURIComponent(id)}`
 
 export function Recipients() {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const bulk = session.may('operator') ? [{ label: t('Erase'), icon: <IconEraser size={14} />, color: 'var(--bad)', act: (selection: Selection<RecipientView>) => void askForMany(ask, erasingRecipients(), selection, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] })) }] : []
   const columns = useMemo((): ColumnDef<RecipientView>[] => [
     { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link>, meta: { sort: 'user_id' } },
     { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
@@ -26,7 +35,7 @@ export function Recipients() {
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
     { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm' } },
   ], [])
-  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} bulk={bulk} empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
 }
 
 /** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */
@@ -38,7 +47,7 @@ export function Recipient() {
   return (
     <Answer query={asked}>
       {(each) => (
-        <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]}>
+        <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]} actions={session.may('operator') && <Erase id={each.user_id} />}>
           <Columns side>
             <Stack>
               <Panel title={t('Messages')} flush>
@@ -61,6 +70,20 @@ export function Recipient() {
       )}
     </Answer>
   )
+}
+
+/** For good: the id has to be typed, and a reason given. */
+function Erase({ id }: { id: string }) {
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const navigate = useNavigate()
+  const erase = async (reason: string | undefined) => {
+    const { rows } = await call('DELETE /recipients/{user_id}', { path: { user_id: id }, reason })
+    tell(t('{name} is erased: {count} rows', { name: id, count: Object.values(rows).reduce((sum: number, count) => sum + Number(count), 0) }))
+    await queries.invalidateQueries({ queryKey: ['recipients'] })
+    await navigate('/notifications/recipients')
+  }
+  return <Button variant="default" c="var(--bad)" leftSection={<IconEraser size={14} />} onClick={() => ask({ title: t('Erase a recipient'), object: id, effect: erasingRecipients().effect, verb: t('Erase'), destructive: true, typed: id, act: erase })}>{t('Erase')}</Button>
 }
 
 /** As the application of the recipient shows it. It is opened with a token for a minute, which the audit notes. */

@@ -10,11 +10,14 @@ import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
+import { useConfirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
-import { tell } from '@/parts/notify'
+import { takeBack } from '@/parts/many'
+import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { deletingTemplates } from './many'
 import classes from './Notifications.module.css'
 
 /** The texts of each channel: their names, and whether they have several lines. */
@@ -71,6 +74,7 @@ export function writtenTexts(texts: Texts): Texts | null {
 }
 
 function Editor({ template }: { template: TemplateView | null }) {
+  const ask = useConfirm()
   const session = useSession()
   const queries = useQueryClient()
   const navigate = useNavigate()
@@ -102,6 +106,16 @@ function Editor({ template }: { template: TemplateView | null }) {
       setError(failure)
     }
   }
+  const remove = () => ask({
+    title: t('Delete a template'), object: id, effect: deletingTemplates().effect, verb: t('Delete'), destructive: true, undoable: true, reason: 'required',
+    act: async (reason) => {
+      await call('DELETE /templates/{template_id}', { path: { template_id: id }, reason })
+      const refresh = () => queries.invalidateQueries({ queryKey: ['templates'] })
+      tellUndo(t('{name} is deleted', { name: id }), () => takeBack('templates', 'restore', [id], refresh))
+      await navigate('/notifications/templates')
+      await refresh()
+    },
+  })
   const languages = [...new Set(['default', ...Object.keys(template?.locales ?? {}), 'de', 'en', 'es', 'fr', 'it', 'ja', 'nl', 'pl', 'pt-BR'])]
   return (
     <Page
@@ -112,6 +126,7 @@ function Editor({ template }: { template: TemplateView | null }) {
       actions={may && (
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
+          {template && <Button variant="default" c="var(--bad)" onClick={remove}>{t('Delete')}</Button>}
           <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
         </>
       )}

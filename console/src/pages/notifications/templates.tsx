@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
-import { IconPlus } from '@tabler/icons-react'
+import { IconPlus, IconTrash } from '@tabler/icons-react'
+import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
@@ -7,10 +8,13 @@ import { page } from '@/api/client'
 import type { TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
-import { DataTable } from '@/parts/DataTable'
+import { useConfirm } from '@/parts/Confirm'
+import { DataTable, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
+import { askForMany } from '@/parts/many'
 import { Time } from '@/parts/Time'
+import { deletingTemplates } from './many'
 
 const pathOf = (id: string) => `/notifications/templates/${encodeURIComponent(id)}`
 
@@ -20,6 +24,10 @@ export function NewTemplateButton() {
 }
 
 export function Templates() {
+  const session = useSession()
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const bulk = session.may('editor') ? [{ label: t('Delete'), icon: <IconTrash size={14} />, color: 'var(--bad)', act: (selection: Selection<TemplateView>) => void askForMany(ask, deletingTemplates(), selection, (each) => each.template_id, () => queries.invalidateQueries({ queryKey: ['templates'] })) }] : []
   const columns = useMemo((): ColumnDef<TemplateView>[] => [
     { id: 'id', header: () => t('Template'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.template_id)} className="link">{each.template_id}</Link>, meta: { sort: 'template_id' } },
     { id: 'version', header: () => t('Version'), cell: ({ row: { original: each } }) => each.latest_version },
@@ -28,5 +36,5 @@ export function Templates() {
     { id: 'topic', header: () => t('Topic'), cell: ({ row: { original: each } }) => each.topic ?? '–', meta: { hide: 'md' } },
     { id: 'by', header: () => t('Changed'), cell: ({ row: { original: each } }) => <><Time at={each.created_at} /> <span className="quiet">{each.created_by}</span></>, meta: { hide: 'sm' } },
   ], [])
-  return <DataTable<TemplateView> name="templates" label={t('Templates')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /templates', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.template_id} to={(each) => pathOf(each.template_id)} empty={<Empty title={t('No templates yet')} command={"sexton templates put hello --subject Hello --text 'Hello {{ name }}'"}>{t('A template has the texts of a message, by channel and language. To make one:')}</Empty>} />
+  return <DataTable<TemplateView> name="templates" label={t('Templates')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /templates', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.template_id} to={(each) => pathOf(each.template_id)} bulk={bulk} empty={<Empty title={t('No templates yet')} command={"sexton templates put hello --subject Hello --text 'Hello {{ name }}'"}>{t('A template has the texts of a message, by channel and language. To make one:')}</Empty>} />
 }

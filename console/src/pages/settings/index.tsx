@@ -1,22 +1,20 @@
-import { Button, Tabs } from '@mantine/core'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
 import { call } from '@/api/client'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
-import { useConfirm } from '@/parts/Confirm'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { Answer, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
-import { Time } from '@/parts/Time'
-import tables from '../queues/Queues.module.css'
 import { Audit } from './audit'
 import { Keys } from './keys'
 import { Namespaces } from './namespaces'
 import { Secrets } from './secrets'
+import { Sessions } from './sessions'
 import classes from './Settings.module.css'
 
 export default function Settings() {
@@ -50,9 +48,6 @@ const WAYS: Record<string, string> = {
 
 function Access() {
   const { caller } = useSession()
-  const ask = useConfirm()
-  const queries = useQueryClient()
-  const sessions = useQuery({ queryKey: ['sessions'], queryFn: () => call('GET /sessions', {}) })
   const rows: [string, string][] = [['viewer', t('sees everything in the namespace, changes nothing')], ['worker', t('carries runs out and reports')], ['operator', t('also pauses, runs, cancels, redrives')], ['editor', t('also makes, changes and deletes jobs and content')], ['admin', t('also keys, secrets, quotas')]]
   return (
     <Stack>
@@ -68,20 +63,7 @@ function Access() {
           return <li key={role} data-own={where.length > 0 || undefined}><strong>{t(role)}</strong><span>{text}</span>{where.length > 0 ? <Status status="live" label={`${t('you')}: ${where.slice(0, 3).join(', ')}`} /> : <span />}</li>
         })}</ul>
       </Panel>
-      <Panel title={t('Your sessions')} flush>
-        <Answer query={sessions}>
-          {(found) => found.length === 0 ? <Empty title={t('No browser session')}>{t('Browsers that signed in stand here. You did not need to.')}</Empty> : (
-            <div className={tables.scroll}><table className={tables.table}><tbody>
-              {found.map((each) => (
-                <tr key={each.session_id}>
-                  <td>{each.agent?.slice(0, 60)}{each.current && <Status status="live" label={t('this one')} />}</td><td>{each.address}</td><td>{t('used')} <Time at={each.used_at} /></td>
-                  <td data-right><Button variant="subtle" color="gray" onClick={() => ask({ title: t('End a session'), object: each.agent ?? each.session_id, effect: t('That browser is signed out within two seconds.'), verb: t('End it'), reason: 'none', act: async () => { await call('DELETE /sessions/{session}', { path: { session: each.session_id } }); await queries.invalidateQueries({ queryKey: ['sessions'] }) } })}>{t('End')}</Button></td>
-                </tr>
-              ))}
-            </tbody></table></div>
-          )}
-        </Answer>
-      </Panel>
+      <Sessions />
     </Stack>
   )
 }

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
+from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
@@ -41,7 +41,9 @@ OfAction = Annotated[Actions | None, about("publish, unpublish or archive.")]
 OfStatus = Annotated[ScheduleStatus | None, about("pending, processing, done, failed, skipped or cancelled.")]
 
 
-class SchedulesQuery(Query, frozen=True, kw_only=True):
+class ScheduleChoice(Query, frozen=True, kw_only=True):
+    """Which planned actions."""
+
     entity_type: EntityType = None
     entity_id: EntityId = None
     created_by: CreatedBy = None
@@ -50,8 +52,46 @@ class SchedulesQuery(Query, frozen=True, kw_only=True):
     status: OfStatus = None
     start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
     end: Annotated[datetime | None, about("Only those planned for before this instant.")] = None
+
+
+class SchedulesQuery(ScheduleChoice, frozen=True, kw_only=True):
     limit: Limit = 100
     cursor: Cursor = None
+
+
+class ActionOptions(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How planned things are changed together."""
+
+    days: Annotated[
+        Annotated[int, Meta(ge=-3650, le=3650)], about("With `move`: so many days later on the wall clock.")
+    ] = 0
+    minutes: Annotated[
+        Annotated[int, Meta(ge=-525_600, le=525_600)], about("With `move`: so many minutes later.")
+    ] = 0
+    force: Annotated[bool, about("Move or restore them though they contradict other plans.")] = False
+
+
+class ContentActionFilter(ScheduleChoice, frozen=True, kw_only=True):
+    """Which planned actions are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every action is meant.")] = False
+    ids: Ids = None
+
+
+PlanAction = Annotated[
+    Literal["cancel", "restore", "approve", "move"],
+    about(
+        "Call those off that are to come; take that back, where the time is to come; approve those that need "
+        "it; or move them by `days` and `minutes`."
+    ),
+]
+
+
+class ContentActionRequest(ActionOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which planned actions."""
+
+    action: PlanAction
+    filter: Annotated[ContentActionFilter, about("To which planned actions.")]
 
 
 class CalendarQuery(Query, frozen=True, kw_only=True):
@@ -134,6 +174,10 @@ class ApproveRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = None
 
 
+ACT_ON_CONTENT = Route(
+    "POST", "/content/schedules/actions", TAG, "Act on many planned actions", Role.EDITOR,
+    body=ContentActionRequest,
+)  # fmt: skip
 CREATE_SCHEDULE = Route("POST", "/content/schedules", TAG, "Plan an action", Role.EDITOR, body=ScheduleSpec)
 LIST_SCHEDULES = Route(
     "GET", "/content/schedules", TAG, "List planned actions", Role.VIEWER, query=SchedulesQuery
@@ -191,18 +235,40 @@ LIST_ENTITIES = Route("GET", "/content/entities", TAG, "List entities", Role.VIE
 # Releases
 
 
-class ReleasesQuery(Query, frozen=True, kw_only=True):
+class ReleaseChoice(Query, frozen=True, kw_only=True):
+    """Which releases."""
+
     created_by: Annotated[str | None, about("Only those that this person planned.")] = None
     start: Annotated[datetime | None, about("Only those planned for this instant or later.")] = None
     end: Annotated[datetime | None, about("Only those planned for this instant or earlier.")] = None
     search: Annotated[
         Annotated[str, Meta(max_length=200)] | None, about("Only those with this in their notes.")
     ] = None
+
+
+class ReleasesQuery(ReleaseChoice, frozen=True, kw_only=True):
     sort: Annotated[ReleaseSort, about("The order: by their time, or the reverse.")] = "scheduled_at"
     limit: Limit = 100
     cursor: Cursor = None
 
 
+class ReleaseActionFilter(ReleaseChoice, frozen=True, kw_only=True):
+    """Which releases are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every release is meant.")] = False
+    ids: Ids = None
+
+
+class ReleaseActionRequest(ActionOptions, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which releases."""
+
+    action: PlanAction
+    filter: Annotated[ReleaseActionFilter, about("To which releases.")]
+
+
+ACT_ON_RELEASES = Route(
+    "POST", "/content/releases/actions", TAG, "Act on many releases", Role.EDITOR, body=ReleaseActionRequest
+)
 CREATE_RELEASE = Route("POST", "/content/releases", TAG, "Plan a release", Role.EDITOR, body=ReleaseSpec)
 LIST_RELEASES = Route("GET", "/content/releases", TAG, "List releases", Role.VIEWER, query=ReleasesQuery)
 GET_RELEASE = Route("GET", "/content/releases/{release}", TAG, "Show a release", Role.VIEWER)

@@ -1,5 +1,5 @@
-"""Calling many messages off over HTTP: a call goes through some of them, and says where the next one goes
-on."""
+"""Calling many messages off over HTTP, and taking that back: a call goes through some of them, and says where
+the next one goes on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sexton.api.notifications import routes
 from sexton.api.notifications.routes import NotificationActionFilter, NotificationActionRequest
 from sexton.api.operation import Answer, Call, operation
 from sexton.errors import InvalidField
-from sexton.notifications.bulk import cancel_messages, check_choice, count_chosen
+from sexton.notifications.bulk import act_on_messages, check_choice, count_chosen
 from sexton.notifications.filter import MessageFilter
 from sexton.notifications.read import chosen_by
 from sexton.notifications.tally import NotificationTally
@@ -19,10 +19,10 @@ from sexton.notifications.tally import NotificationTally
     answer_example={"matched": 41, "done": 41},
 )  # fmt: skip
 async def act_on_notifications(call: Call) -> Answer:
-    """Calls off the messages that a filter means and that were not submitted, as it would be done to each: up
-    to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with that as
-    `after` goes on. A message that was submitted meanwhile does not keep the others: `refused` says why, by
-    code. `dry_run` counts."""
+    """Calls off the messages that a filter means and that were not submitted, or restores those that were
+    called off and whose time is to come, as it would be done to each: up to `limit` of them, together. If
+    there are more, the answer has a `cursor`; the same request with that as `after` goes on. A message that
+    is refused does not keep the others: `refused` says why, by code. `dry_run` counts."""
     wish = call.json(NotificationActionRequest)
     given, ids = wish.filter, wish.filter.ids
     if ids is not None:
@@ -30,13 +30,13 @@ async def act_on_notifications(call: Call) -> Answer:
             raise InvalidField(
                 "bad_filter", "ids goes with no other field", field="filter.ids", hint="leave the others out"
             )
-        chosen = check_choice(MessageFilter(), all_=True)
+        chosen = check_choice(MessageFilter(), all_=True, action=wish.action)
     else:
         named = chosen_by(given.user_id, given.status, given.template_id, given.campaign_id)
-        chosen = check_choice(named, all_=given.all)
+        chosen = check_choice(named, all_=given.all, action=wish.action)
     if wish.dry_run:
         return Answer(await count_chosen(call.context, chosen, ids))
-    done = await cancel_messages(
-        call.context, chosen, ids, after=wish.after, expected=wish.expected, limit=wish.limit
+    done = await act_on_messages(
+        call.context, wish.action, chosen, ids, after=wish.after, expected=wish.expected, limit=wish.limit
     )
     return Answer(done)

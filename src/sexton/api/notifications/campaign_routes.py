@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
+from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.notifications.campaigns.spec import CampaignSort, CampaignSpec, CampaignStatus, SegmentSpec
 from sexton.refusal import about
 from sexton.security.role import Role
@@ -15,11 +15,16 @@ from sexton.security.role import Role
 TAG = "campaigns"
 
 
-class CampaignsQuery(Query, frozen=True, kw_only=True):
+class CampaignChoice(Query, frozen=True, kw_only=True):
+    """Which campaigns."""
+
     status: Annotated[CampaignStatus | None, about("Only those in this status.")] = None
     search: Annotated[
         Annotated[str, Meta(max_length=200)] | None, about("Only those with this in their names.")
     ] = None
+
+
+class CampaignsQuery(CampaignChoice, frozen=True, kw_only=True):
     sort: Annotated[
         CampaignSort,
         about("The order: when they were made, their names, when they go out; - is the reverse."),
@@ -40,6 +45,26 @@ class CampaignReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reason: Annotated[Annotated[str, Meta(max_length=1000)] | None, about("Why; shown with it.")] = None
 
 
+class CampaignActionFilter(CampaignChoice, frozen=True, kw_only=True):
+    """Which campaigns are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every campaign is meant.")] = False
+    ids: Ids = None
+
+
+class CampaignActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which campaigns."""
+
+    action: Annotated[
+        Literal["start", "pause", "resume", "cancel"],
+        about("Start drafts, pause those that go, resume those that wait, or end those that are not over."),
+    ]
+    filter: Annotated[CampaignActionFilter, about("To which campaigns.")]
+
+
+ACT_ON_CAMPAIGNS = Route(
+    "POST", "/campaigns/actions", TAG, "Act on many campaigns", Role.OPERATOR, body=CampaignActionRequest
+)
 CREATE_CAMPAIGN = Route("POST", "/campaigns", TAG, "Make a campaign", Role.EDITOR, body=CampaignSpec)
 LIST_CAMPAIGNS = Route("GET", "/campaigns", TAG, "List campaigns", Role.VIEWER, query=CampaignsQuery)
 GET_CAMPAIGN = Route("GET", "/campaigns/{campaign}", TAG, "Show a campaign", Role.VIEWER)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
+from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.notifications.filter import MessageSort
 from sexton.notifications.spec import (
     NotificationMove,
@@ -56,8 +56,13 @@ class NotificationsBulkQuery(Query, frozen=True, kw_only=True):
     ids: Annotated[bool, about("Answer with the ids of the messages, in order.")] = False
 
 
-class RecipientsQuery(Query, frozen=True, kw_only=True):
+class IdChoice(Query, frozen=True, kw_only=True):
+    """Those whose ids begin so."""
+
     search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
+
+
+class RecipientsQuery(IdChoice, frozen=True, kw_only=True):
     sort: Annotated[RecipientSort, about("The order: by their ids, or the reverse.")] = "user_id"
     limit: Limit = 100
     cursor: Cursor = None
@@ -69,8 +74,7 @@ class RecipientsBulkQuery(Query, frozen=True, kw_only=True):
     ] = 5000
 
 
-class TemplatesQuery(Query, frozen=True, kw_only=True):
-    search: Annotated[str, Meta(max_length=200, description="Only ids that begin with this.")] = ""
+class TemplatesQuery(IdChoice, frozen=True, kw_only=True):
     sort: Annotated[TemplateSort, about("The order: by their ids, or the reverse.")] = "template_id"
     limit: Limit = 100
     cursor: Cursor = None
@@ -98,7 +102,10 @@ class NotificationActionFilter(NotificationChoice, frozen=True, kw_only=True):
 class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to do, and to which messages."""
 
-    action: Annotated[Literal["cancel"], about("Call those off that were not submitted.")]
+    action: Annotated[
+        Literal["cancel", "restore"],
+        about("Call those off that were not submitted; or take that back, where the time is to come."),
+    ]
     filter: Annotated[NotificationActionFilter, about("To which messages.")]
     dry_run: Annotated[bool, about("Only say how many messages are meant, and show some.")] = False
     expected: Annotated[
@@ -111,8 +118,45 @@ class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fiel
     ] = 200
 
 
+class RecipientActionFilter(IdChoice, frozen=True, kw_only=True):
+    """Which recipients are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every recipient is meant.")] = False
+    ids: Ids = None
+
+
+class RecipientActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which recipients."""
+
+    action: Annotated[Literal["erase"], about("Erase all traces of them.")]
+    filter: Annotated[RecipientActionFilter, about("To which recipients.")]
+
+
+class TemplateActionFilter(IdChoice, frozen=True, kw_only=True):
+    """Which templates are meant. At least one of the fields, or `all`."""
+
+    all: Annotated[bool, about("Say that every template is meant.")] = False
+    ids: Ids = None
+
+
+class TemplateActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What to do, and to which templates."""
+
+    action: Annotated[
+        Literal["delete", "restore"], about("Delete them; or take that back, of those that are named.")
+    ]
+    filter: Annotated[TemplateActionFilter, about("To which templates.")]
+
+
+ACT_ON_RECIPIENTS = Route(
+    "POST", "/recipients/actions", TAG, "Erase many recipients", Role.OPERATOR, body=RecipientActionRequest
+)
+ACT_ON_TEMPLATES = Route(
+    "POST", "/templates/actions", TAG, "Delete many templates, or restore them", Role.EDITOR,
+    body=TemplateActionRequest,
+)  # fmt: skip
 ACT_ON_NOTIFICATIONS = Route(
-    "POST", "/notifications/actions", TAG, "Call many messages off", Role.OPERATOR,
+    "POST", "/notifications/actions", TAG, "Call many messages off, or restore them", Role.OPERATOR,
     body=NotificationActionRequest,
 )  # fmt: skip
 CREATE_NOTIFICATION = Route(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from sexton.api.content import routes
+from sexton.cli import many
 from sexton.cli.command import Ask, command
 from sexton.cli.content.schedules import STYLES, By, TimeArgument, entity_of, show_release, time_of, user_name
 from sexton.cli.output import Table
+from sexton.cli.remote import Yes
 from sexton.errors import InvalidField
 
 Items = Annotated[tuple[str, ...], Parameter(name="--item", help="ACTION:TYPE/ID[@VERSION]. Repeatable.")]
@@ -31,6 +33,28 @@ def release(
     """
     items = [_item(text) for text in item]
     return ask.shown(show_release, items=items, **time_of(when), created_by=by or user_name())
+
+
+@command(
+    routes.ACT_ON_RELEASES, without=many.HOW, chosen=routes.ReleaseActionFilter,
+    names={"created_by": "--created-by"},
+)  # fmt: skip
+def edit_releases(
+    ask: Ask,
+    action: Annotated[
+        Literal["cancel", "restore", "approve", "move"], Parameter(help="What is done to them.")
+    ],
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    yes: Yes = False,
+) -> int:
+    """Cancel, restore, approve or move many releases.
+
+    sexton content edit-releases move --search spring --days 1
+    """
+    many.named(ask, None, many.RELEASES)
+    return many.act(ask, action, many.RELEASES, yes=yes, dry_run=dry_run, **ask.given)
 
 
 @command(routes.ADD_RELEASE_ITEMS, without=("items",))

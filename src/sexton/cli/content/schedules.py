@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from sexton.api.content import routes
 from sexton.api.route import Route
-from sexton.cli import feeds
+from sexton.cli import feeds, many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import first_line, instant, read_json, seconds, short_time, show_fields, took
+from sexton.cli.remote import Yes, first_line, instant, read_json, seconds, short_time, show_fields, took
 from sexton.errors import InvalidField
 
 STYLES = {
@@ -23,6 +23,8 @@ STYLES = {
 #: The id of a release begins so.
 RELEASE = "cr_"
 ENTITY_FIELDS = ("entity_type", "entity_id")
+# The filters of many, as they are typed.
+CHOICE = {"entity_type": "--type", "entity_id": "--entity-id", "created_by": "--created-by"}
 WHO = "Who plans it. Default: your user name."
 
 EntityArgument = Annotated[str, Parameter(help="The entity, TYPE/ID, such as post/42.")]
@@ -34,6 +36,10 @@ TimeArgument = Annotated[
     ),
 ]
 By = Annotated[str | None, Parameter(name="--by", help=WHO)]
+ScheduleRef = Annotated[
+    str | None,
+    Parameter(help="The action's id, c_…, or a release's. Without one: those that a filter means."),
+]
 Status = Literal["pending", "processing", "done", "failed", "skipped", "cancelled", "all"]
 
 
@@ -120,13 +126,40 @@ def reschedule(
     return _shown(ask, routes.RESCHEDULE_RELEASE, **time_of(when), **more)
 
 
-@command(routes.CANCEL_CONTENT)
-def cancel(ask: Ask) -> int:
-    """Cancel a planned action.
+@command(routes.CANCEL_CONTENT, chosen=routes.ContentActionFilter, names=CHOICE)
+def cancel(
+    ask: Ask, schedule: ScheduleRef = None, /, *, dry_run: many.DryRun = False, yes: Yes = False
+) -> int:
+    """Cancel planned actions.
 
-    With what opens a window, the whole window is called off. cr_… is a release.
+    One by its id, or all that a filter means, once you have seen how many they
+    are. With what opens a window, the whole window is called off. cr_… is a
+    release.
     """
-    return _shown(ask, routes.CANCEL_RELEASE)
+    return _act(ask, "cancel", schedule, routes.CANCEL_RELEASE, yes=yes, dry_run=dry_run)
+
+
+@command(routes.ACT_ON_CONTENT, without=(*many.HOW, "days", "minutes"))
+def restore(
+    ask: Ask, action: Annotated[str, Parameter(help="The action's id, c_…, or a release's, cr_….")], /
+) -> int:
+    """Restore what was called off, before its time.
+
+    With what opens a window, the whole window is restored.
+    """
+    return many.act_on_one(ask, "restore", _kind(action), action, **ask.given)
+
+
+@command(routes.ACT_ON_CONTENT, without=many.HOW, chosen=routes.ContentActionFilter, names=CHOICE)
+def move(ask: Ask, schedule: ScheduleRef = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Move planned actions by some days or minutes.
+
+    sexton content move --type banner --days 1
+    """
+    one = many.named(ask, schedule, many.CONTENT, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "move", many.CONTENT, yes=yes, dry_run=dry_run, **ask.given)
+    return many.act_on_one(ask, "move", _kind(one), one, **ask.given)
 
 
 @command(routes.RUN_CONTENT)
@@ -135,10 +168,16 @@ def run(ask: Ask) -> int:
     return _shown(ask, routes.RUN_RELEASE)
 
 
-@command(routes.APPROVE_CONTENT)
-def approve(ask: Ask) -> int:
-    """Approve an action that needs approval."""
-    return _shown(ask, routes.APPROVE_RELEASE)
+@command(routes.APPROVE_CONTENT, chosen=routes.ContentActionFilter, names=CHOICE)
+def approve(
+    ask: Ask, schedule: ScheduleRef = None, /, *, dry_run: many.DryRun = False, yes: Yes = False
+) -> int:
+    """Approve actions that need approval.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are. cr_… is a release.
+    """
+    return _act(ask, "approve", schedule, routes.APPROVE_RELEASE, yes=yes, dry_run=dry_run)
 
 
 @command(routes.LIST_ENTITIES, names={"entity_type": "--type"})
@@ -187,6 +226,18 @@ def executions(ask: Ask) -> int:
 def add_feed(ask: Ask) -> int:
     """Make a calendar feed: an address for your own calendar."""
     return feeds.make(ask)
+
+
+def _act(ask: Ask, action: str, one: str | None, release: Route, *, yes: bool, dry_run: bool) -> int:
+    if one is not None and one.startswith(RELEASE):
+        ask, view = replace(ask, route=release), show_release
+    else:
+        view = show_schedule
+    return many.act_alike(ask, one, action, view, many.CONTENT, yes=yes, dry_run=dry_run)
+
+
+def _kind(ref: str) -> many.Many:
+    return many.RELEASES if ref.startswith(RELEASE) else many.CONTENT
 
 
 def _shown(ask: Ask, release: Route, **more: Any) -> int:

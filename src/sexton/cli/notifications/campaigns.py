@@ -11,10 +11,10 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.api.notifications import campaign_routes as routes
-from sexton.cli import DONE, NOT_DONE
+from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write_json
-from sexton.cli.remote import short_time, show_fields
+from sexton.cli.remote import Yes, short_time, show_fields
 from sexton.errors import InvalidField
 
 BAR = 40
@@ -24,6 +24,9 @@ STYLES = {
     "paused": "yellow", "done": "green", "cancelled": "dim", "failed": "red",
 }  # fmt: skip
 OVER = ("done", "cancelled", "failed")
+Campaign = Annotated[
+    str | None, Parameter(help="The campaign's id, k_…. Without one: those that a filter means.")
+]
 COUNTS = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled", "left")
 
 
@@ -74,6 +77,46 @@ def create(
     return ask.shown(show, **more)
 
 
+@command(routes.START_CAMPAIGN, chosen=routes.CampaignActionFilter)
+def start(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Start campaigns: at their time, or at once if they have none.
+
+    One by its id, or all drafts that a filter means, once you have seen how many
+    they are.
+    """
+    return _act(ask, "start", campaign, yes=yes, dry_run=dry_run)
+
+
+@command(routes.PAUSE_CAMPAIGN, chosen=routes.CampaignActionFilter)
+def pause(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Pause campaigns: no batch begins any more.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    return _act(ask, "pause", campaign, yes=yes, dry_run=dry_run)
+
+
+@command(routes.RESUME_CAMPAIGN, chosen=routes.CampaignActionFilter)
+def resume(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Resume campaigns that are paused, late, or at their canary.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    return _act(ask, "resume", campaign, yes=yes, dry_run=dry_run)
+
+
+@command(routes.CANCEL_CAMPAIGN, chosen=routes.CampaignActionFilter)
+def cancel(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+    """Cancel campaigns: nothing more goes out.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+    return _act(ask, "cancel", campaign, yes=yes, dry_run=dry_run)
+
+
 @command(routes.GET_CAMPAIGN)
 def status(
     ask: Ask,
@@ -102,6 +145,10 @@ def status(
     if not ask.json:
         show(found)
     return DONE if found["status"] == "done" else NOT_DONE
+
+
+def _act(ask: Ask, action: str, campaign: str | None, *, yes: bool, dry_run: bool) -> int:
+    return many.act_alike(ask, campaign, action, show, many.CAMPAIGNS, yes=yes, dry_run=dry_run)
 
 
 def bar(found: dict[str, Any]) -> str:

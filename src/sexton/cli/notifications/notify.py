@@ -99,6 +99,12 @@ def cancel(
     return many.act_on(ask, message, "cancel", show_message, many.MESSAGES, yes=yes, dry_run=dry_run)
 
 
+@command(routes.ACT_ON_NOTIFICATIONS, without=many.HOW)
+def restore(ask: Ask, message: Annotated[str, Parameter(help="The message's id, n_….")], /) -> int:
+    """Restore a message that was called off, before its time."""
+    return many.act_on_one(ask, "restore", many.MESSAGES, message)
+
+
 @command(routes.RESCHEDULE_NOTIFICATION, without=("send_at", "local_time"))
 def reschedule(
     ask: Ask,

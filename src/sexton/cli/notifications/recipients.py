@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from sexton.api.notifications import routes
-from sexton.cli import DONE, NOT_DONE
+from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.client import path_of
 from sexton.cli.command import Ask, command
 from sexton.cli.imports import LinesFile, import_file
@@ -55,14 +56,27 @@ def export(ask: Ask) -> int:
     return DONE
 
 
-@command(routes.ERASE_RECIPIENT)
+@command(routes.ERASE_RECIPIENT, chosen=routes.RecipientActionFilter)
 def erase(
     ask: Ask,
+    recipient: Annotated[
+        str | None, Parameter(help="The recipient's id. Without one: those that a filter means.")
+    ] = None,
+    /,
     *,
+    dry_run: many.DryRun = False,
     yes: Yes = False,
 ) -> int:
-    """Erase all traces of a person. The audit keeps that it was done."""
-    if not ask.json and not confirm(f"Erase {ask.path[0]} and all messages to them?", yes):
+    """Erase all traces of a person. The audit keeps that it was done.
+
+    One by the id, or all that a filter means, once you have seen how many they
+    are; for many, --reason is needed.
+    """
+    one = many.named(ask, recipient, many.RECIPIENTS, dry_run=dry_run)
+    if one is None:
+        return many.act(ask, "erase", many.RECIPIENTS, yes=yes, dry_run=dry_run)
+    ask = replace(ask, path=(one,))
+    if not ask.json and not confirm(f"Erase {one} and all messages to them?", yes):
         return NOT_DONE
 
     def view(found: dict[str, Any]) -> None:

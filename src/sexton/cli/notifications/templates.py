@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from sexton.api.notifications import routes
+from sexton.cli import many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import pair, read_json, short_time, show_fields
+from sexton.cli.remote import Yes, pair, read_json, short_time, show_fields
 
 Variables = Annotated[tuple[str, ...], Parameter(name="--var", help="A value: name=value. Repeatable.")]
 
@@ -86,6 +87,35 @@ def try_(
         template_vars=_values(var),
         **more,
     )
+
+
+@command(routes.DELETE_TEMPLATE, chosen=routes.TemplateActionFilter)
+def delete(
+    ask: Ask,
+    template: Annotated[
+        str | None, Parameter(help="The template's id. Without one: those that a filter means.")
+    ] = None,
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    yes: Yes = False,
+) -> int:
+    """Delete templates. Messages that were made with them still go out.
+
+    One by its id, or all that a filter means, once you have seen how many they
+    are.
+    """
+
+    def view(_: Any) -> None:
+        write(console(), f"{template} is deleted")
+
+    return many.act_alike(ask, template, "delete", view, many.TEMPLATES, yes=yes, dry_run=dry_run)
+
+
+@command(routes.ACT_ON_TEMPLATES, without=many.HOW)
+def restore(ask: Ask, template: Annotated[str, Parameter(help="The template's id.")], /) -> int:
+    """Restore a template that was deleted."""
+    return many.act_on_one(ask, "restore", many.TEMPLATES, template)
 
 
 def _values(given: tuple[str, ...]) -> dict[str, str]:

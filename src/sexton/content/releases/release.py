@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -28,13 +29,14 @@ from sexton.content.releases.preflight import (
     plan_of_item,
 )
 from sexton.content.releases.view import ReleaseView, get_release
+from sexton.content.schedule import time_over
 from sexton.content.spec import MOST_ITEMS, ReleaseItemSpec, ReleaseMove, ReleaseSpec
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError
-from sexton.jobs import edit, state
+from sexton.jobs import edit, restore, state
 from sexton.jobs.create import create
-from sexton.jobs.moment import Moment, read_moment
+from sexton.jobs.moment import Moment, read_moment, shifted
 from sexton.jobs.spec import JobSpec
-from sexton.model import Backoff, MissedWindow, decode_id, encode_id
+from sexton.model import Backoff, JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.audit_entry import State
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import check_text, not_found
@@ -95,6 +97,8 @@ async def cancel_release(context: Context, ref: str, *, by: str | None = None) -
     row = await lock_release(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_over(context, row)
+        # What is called off together is known by its instant.
+        context = replace(context, now=await context.time())
         actor = by or context.actor
         named = {"release_id": row["id"], "namespace": context.namespace}
         await context.execute("content/cancel_release", actor=actor, now=context.now, **named)
@@ -103,6 +107,43 @@ async def cancel_release(context: Context, ref: str, *, by: str | None = None) -
             if job_id is not None:
                 await _drop_job(context, job_id)
     return await get_release(context, ref)
+
+
+@command
+async def restore_release(context: Context, ref: str, *, force: bool = False) -> ReleaseView:
+    """Take back that a release was called off, as long as its time is to come. Twice is once."""
+    row = await lock_release(context, ref)
+    if row["cancelled_at"] is None:
+        return await get_release(context, ref)
+    await _refuse_over(context, row)
+    await context.execute("content/restore_release", release_id=row["id"], namespace=context.namespace)
+    _tell(
+        context,
+        "content.release_restored",
+        row,
+        {"cancelled_by": row["cancelled_by"]},
+        {"cancelled_by": None},
+    )
+    job = await restore.restore(context, encode_id("j", row["job_id"]), called_off=True)
+    if job.status == JobStatus.COMPLETED:
+        raise time_over(ref, "release")
+    if row["check_job_id"] is not None:
+        # It is not checked once more if the time for that is over.
+        with suppress(NotFound, Conflict):
+            await restore.restore(context, encode_id("j", row["check_job_id"]), called_off=True)
+    if not force:
+        await _refuse_conflicts(context, row)
+    return await get_release(context, ref)
+
+
+@command
+async def shift_release(
+    context: Context, ref: str, *, days: int = 0, minutes: int = 0, force: bool = False
+) -> ReleaseView:
+    """Move a release by so many days on its wall clock, and so many minutes."""
+    row = await lock_release(context, ref)
+    at = shifted(row["scheduled_at"], row["timezone"], days=days, minutes=minutes)
+    return await reschedule_release(context, ref, ReleaseMove(at=at, force=force))
 
 
 @command

@@ -237,6 +237,17 @@ async def delete_template(context: Context, template_id: str) -> None:
     context.changed("template.deleted", template_id, detail={"version": version})
 
 
+@command
+async def restore_template(context: Context, template_id: str) -> TemplateView:
+    """Take back that a template was deleted. Twice is once."""
+    version = await context.fetchval(
+        "templates/restore", namespace=context.namespace, template_id=template_id, actor=context.actor
+    )
+    if version is not None:
+        context.changed("template.restored", template_id, detail={"version": version})
+    return await get_template(context, template_id)
+
+
 def recipient_values(
     user_id: str | None, email: str | None, phone: str | None, fields: Mapping[str, Any]
 ) -> dict[str, Any]:

@@ -1,0 +1,48 @@
+/** What can be done to many campaigns, templates, recipients and messages. */
+import { t } from '@/i18n'
+import type { ManyAction } from '@/parts/many'
+
+export const campaignAction = (action: 'start' | 'pause' | 'resume' | 'cancel'): ManyAction => ({
+  place: 'campaigns',
+  action,
+  things: ['{count} campaign', '{count} campaigns'],
+  ...{
+    start: { title: t('Start campaigns'), verb: t('Start'), effect: t('Drafts go out at their times, those without one at once.') },
+    pause: { title: t('Pause campaigns'), verb: t('Pause'), effect: t('No batch begins any more. What has gone out is not taken back.'), undo: 'resume' },
+    resume: { title: t('Resume campaigns'), verb: t('Resume'), effect: t('They go on where they stopped.'), undo: 'pause' },
+    cancel: { title: t('Cancel campaigns'), verb: t('Cancel them'), effect: t('Nothing more goes out. What has gone out is not taken back.'), destructive: true },
+  }[action],
+})
+
+export const deletingTemplates = (): ManyAction => ({
+  place: 'templates',
+  action: 'delete',
+  title: t('Delete templates'),
+  verb: t('Delete'),
+  things: ['{count} template', '{count} templates'],
+  effect: t('New messages with them are refused; those that were made still go out.'),
+  destructive: true,
+  undo: 'restore',
+})
+
+export const erasingRecipients = (): ManyAction => ({
+  place: 'recipients',
+  action: 'erase',
+  title: t('Erase recipients'),
+  verb: t('Erase'),
+  things: ['{count} recipient', '{count} recipients'],
+  effect: t('All traces of them go: addresses, messages and what became of them. What waits is not sent. The audit keeps that it was done.'),
+  destructive: true,
+  typed: true,
+})
+
+export const callingOff = (): ManyAction => ({
+  place: 'notifications',
+  action: 'cancel',
+  title: t('Call messages off'),
+  verb: t('Call off'),
+  things: ['{count} message', '{count} messages'],
+  effect: t('They do not go out. What was submitted already stays as it is. Those of campaigns, and those whose time is over, are not restored.'),
+  destructive: true,
+  undo: 'restore',
+})

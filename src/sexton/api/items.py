@@ -1,0 +1,48 @@
+"""Acting on many things over HTTP: what such requests have in common. A call goes through some of them, and
+says where the next one goes on."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from sexton.api.operation import Answer, Call
+from sexton.api.route import ItemsRequest
+from sexton.errors import InvalidField
+from sexton.jobs.items import ItemChoice, Row, Work, act_on_items, count_items
+from sexton.refusal import aware
+
+
+def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict[str, Any]]:
+    """The ids of a filter, or its other fields that are given. Refuses one that leaves nothing out, unless it
+    is said that all are meant."""
+    given = {name: value for name, value in msgspec.structs.asdict(chosen).items() if value not in (None, "")}
+    every, ids = given.pop("all"), given.pop("ids", None)
+    if ids is not None and (given or every):
+        raise InvalidField(
+            "bad_filter", "ids goes with no other field", field="filter.ids", hint="leave the others out"
+        )
+    if ids is None and not given and not every:
+        names = [name for name in chosen.__struct_fields__ if name not in ("ids", "all")]
+        raise InvalidField(
+            "bad_filter",
+            f"nothing says which {many} are meant",
+            field="filter",
+            hint=f"give ids, {', '.join(names)}, or say all",
+        )
+    return ids, {
+        name: aware(value, f"filter.{name}") if isinstance(value, datetime) else value
+        for name, value in given.items()
+    }
+
+
+async def act(call: Call, wish: ItemsRequest, choice: ItemChoice[Row], work: Work) -> Answer:
+    """Count those that are meant, or do it to the next of them."""
+    if wish.dry_run:
+        return Answer(await count_items(call.context, choice))
+    done = await act_on_items(
+        call.context, choice, work, after=wish.after, expected=wish.expected, limit=wish.limit
+    )
+    return Answer(done)

@@ -1,0 +1,5 @@
+-- Take back that a template was deleted; nothing if it was not.
+update sexton.templates
+set deleted_at = null, updated_by = :actor
+where namespace = :namespace and template_id = :template_id and deleted_at is not null
+returning version
