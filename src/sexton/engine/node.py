@@ -7,8 +7,8 @@
     worker      a second member, which claims runs and carries them out (`Worker`); `DeadLetterSender`
     api         with a scheduler, nothing more; else a member that only shows itself (`Presence`)
 
-Serving HTTP is a face on top of it (`sexton.api`). Inside an existing asyncio program the same node runs with
-the same guarantees.
+`sexton.api` serves HTTP on top of a node. Inside an existing asyncio program the same node runs with the same
+guarantees.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from sexton.config import Settings
 from sexton.engine import crash
@@ -49,13 +50,14 @@ from sexton.targets.providers import Providers
 
 log = logging.getLogger("sexton")
 
-# Its leader does what one node of the cluster does: ring again for runs that wait, seal the audit, count.
+# The leader of this shard does the work that only one node does: ring again for waiting runs, seal the audit,
+# count.
 FIRST_SHARD = 0
 
 
 class Node:
-    """Make it, `start` it, and `stop` it in the end. `origin` is where its application comes from, `begun`
-    the descriptor of the memory that its worker shares with the parent of this process."""
+    """Make a node, `start` it, and `stop` it in the end. `origin` is where its application comes from;
+    `begun` is the descriptor of the memory that its worker shares with the parent of this process."""
 
     def __init__(
         self,
@@ -79,15 +81,26 @@ class Node:
         self.scheduler: Scheduler | None = None
         self.worker: Worker | None = None
         self._loops: list[Loop] = [Descriptors()]
-        # Not among the loops that must tick: without it, runs are only claimed later.
+        # Not among the loops that must tick: without a ringer, workers only claim runs later.
         self._ringer: Ringer | None = None
         if "scheduler" in roles:
             self._add_scheduler()
         elif "api" in roles:
             self._add_presence()
         if "worker" in roles:
-            isolation = Isolation(database, settings, handlers or {}, origin)
-            self._add_worker(handlers or {}, app, providers, listeners, isolation, begun)
+            self.worker = worker = Worker(
+                database,
+                settings,
+                handlers or {},
+                app=app,
+                providers=providers,
+                listeners=listeners,
+                telemetry=self.telemetry,
+                isolation=Isolation(database, settings, handlers or {}, origin),
+                begun=begun,
+            )
+            served = worker.state.settings
+            self._loops.append(DeadLetterSender(database, served, worker.kinds, self.telemetry))
         if self._brokers():
             self.telemetry.watch_queue(lambda: all(broker.up for broker in self._brokers()))
 
@@ -100,33 +113,32 @@ class Node:
         )
         leadership = Leadership(database, settings, membership)
         scheduler = Scheduler(database, settings, leadership)
+
+        def leads_first() -> bool:
+            return FIRST_SHARD in leadership.led
+
         channels: dict[str, Callable[[str], None]] = {
             "sexton_shards": lambda _: leadership.wake(),
             "sexton_timers": scheduler.timers_changed,
         }
         if (make_broker := choose_broker(settings)) is not None:
             broker = BrokerConnection(database, make_broker)
-            ringer = Ringer(
-                database, settings, broker, telemetry, sweeping=lambda: FIRST_SHARD in leadership.led
-            )
+            ringer = Ringer(database, settings, broker, telemetry, sweeping=leads_first)
             scheduler.on_fired = ringer.fired
-            # A firing names no lane, and the scheduler tells the ringer of it.
+            # A firing notifies without a lane: the scheduler itself passes it to the ringer.
             channels["sexton_runs"] = lambda lane: ringer.became_available() if lane else None
             self._ringer = ringer
         listener = Listener(database, channels)
         scheduler.listening = lambda: listener.alive
-        sweeper = Sweeper(
-            database,
-            settings,
-            telemetry,
-            steady=lambda: membership.steady(settings.worker_lease_seconds),
-            node=membership.name,
-        )
+        node, steady = membership.name, partial(membership.steady, settings.worker_lease_seconds)
+        sweeper = Sweeper(database, settings, telemetry, steady=steady, node=node)
         channels["sexton_deaths"] = lambda _: sweeper.wake()
-        housekeeper = Housekeeper(database, settings, node=membership.name)
-        sealer = Sealer(database, leading=lambda: FIRST_SHARD in leadership.led)
-        activity = ActivityCounter(database, leading=lambda: FIRST_SHARD in leadership.led)
-        replanner = Replanner(database, telemetry, node=membership.name)
+        housekeeper = Housekeeper(database, settings, node=node)
+        sealer, activity = (
+            Sealer(database, leading=leads_first),
+            ActivityCounter(database, leading=leads_first),
+        )
+        replanner = Replanner(database, telemetry, node=node)
         telemetry.watch_scheduler(scheduler, leadership)
         self.leadership, self.scheduler = leadership, scheduler
         # They stop in this order: first nothing more is fired, then the shards are handed over.
@@ -140,29 +152,6 @@ class Node:
         )
         self._loops.append(Presence(self.database, self.settings, membership))
 
-    def _add_worker(
-        self,
-        handlers: Mapping[str, Handler],
-        app: Application | None,
-        providers: Providers | None,
-        listeners: Listeners | None,
-        isolation: Isolation,
-        begun: int | None,
-    ) -> None:
-        self.worker = Worker(
-            self.database,
-            self.settings,
-            handlers,
-            app=app,
-            providers=providers,
-            listeners=listeners,
-            telemetry=self.telemetry,
-            isolation=isolation,
-            begun=begun,
-        )
-        settings = self.worker.state.settings
-        self._loops.append(DeadLetterSender(self.database, settings, self.worker.kinds, self.telemetry))
-
     @property
     def loops(self) -> tuple[Vital, ...]:
         """Everything that must tick for the node to be ready."""
@@ -171,13 +160,13 @@ class Node:
         return (*self._loops, *self.worker.loops, self.worker.heartbeat)
 
     async def work_until(self, stop: asyncio.Event) -> bool:
-        """For a process of its own: wait until it is told to stop. True if its worker was worn out before
-        that: it has finished what it had by then, and the process should be replaced by another."""
+        """In its own process: wait for the request to stop. Returns True if its worker was worn out before
+        that: then its runs have finished, and another process should replace this one."""
         if (worker := self.worker) is None:
             await stop.wait()
             return False
-        # Calls of asyncio.to_thread that never return then neither keep those of other handlers from their
-        # turn nor the process from ending.
+        # So a call of asyncio.to_thread that never returns blocks neither other handlers nor the end of the
+        # process.
         asyncio.get_running_loop().set_default_executor(worker.calls)
         told = asyncio.create_task(stop.wait())
         worn_out = asyncio.create_task(worker.state.worn_out.wait())
@@ -190,12 +179,12 @@ class Node:
         return True
 
     def warnings(self) -> list[str]:
-        """What makes the node slower, but does not keep it from its work."""
+        """Problems that make the node slower, but do not stop it."""
         return sorted({broker.problem for broker in self._brokers() if broker.problem})
 
     async def start(self) -> None:
-        """Returns when it is at work; waits for the database as long as that takes. Raises `Conflict` if
-        another program has the name of its application."""
+        """Returns once the node works; waits as long as the database is away. Raises `Conflict` if another
+        program has the name of its application."""
         load_zones()
         if self.database.pooled:
             log.warning(

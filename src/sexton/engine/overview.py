@@ -1,5 +1,5 @@
-"""Is anything wrong, and what has happened: the figures of a namespace at a glance, cheap enough to be read
-every second."""
+"""The figures of a namespace at a glance: what is wrong, and what has happened. Cheap enough to read every
+second."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverviewReader:
-    """Remembers what is expensive to count, for all callers of a process."""
+    """Reads the overview, and remembers expensive counts for all callers of a process."""
 
     def __init__(self) -> None:
         self._jobs: dict[str, tuple[float, dict[str, int], bool]] = {}
@@ -118,13 +118,13 @@ class OverviewReader:
         activity = await self._activity(context, minute, by_state)
         jobs, estimated = await self._count_jobs(context)
         backlog = await get_backlog(context, at, namespace=context.namespace) if queues else []
-        whole = await self._cluster(context, at) if sees_cluster else None
+        nodes, shards, found = await self._cluster(context, at) if sees_cluster else (None, None, [])
         hour = activity.figures(minute - HOUR + MINUTE)
         waits = [row["oldest_available_at"] for row in live if row["oldest_available_at"] is not None]
         return Overview(
             at=at,
-            nodes=None if whole is None else whole[0],
-            shards=None if whole is None else whole[1],
+            nodes=nodes,
+            shards=shards,
             oldest_due_at=state["oldest_due_at"],
             queue_depth=sum(queues.values()),
             oldest_waiting_at=min(waits, default=None),
@@ -138,15 +138,13 @@ class OverviewReader:
             hour=hour,
             day=activity.figures(minute - DAY + MINUTE),
             lateness=activity.minutes(minute - HOUR + MINUTE, minute + MINUTE),
-            attention=[
-                *([] if whole is None else whole[2]),
-                *_attention(state, at, hour, backlog),
-            ],
+            attention=[*found, *_attention(state, at, hour, backlog)],
             first_job_fired=await self._has_fired(context, bool(hour.fired)),
         )
 
     async def _activity(self, context: Context, minute: datetime, live: dict[str, int]) -> Activity:
-        """The last hour by minute. The day before it is over: it is read once a minute, as a whole."""
+        """The last hour by minute. The rest of the day does not change: it is read once a minute, as a
+        whole."""
         day, hour = minute - DAY + MINUTE, minute - HOUR + MINUTE
         known = self._past.get(context.namespace)
         if known is None or known[0] != minute:
@@ -179,7 +177,7 @@ class OverviewReader:
         return jobs, estimated
 
     async def _has_fired(self, context: Context, lately: bool) -> bool:
-        """What has fired once has fired."""
+        """Whether a job has ever fired. Once true, it stays true."""
         if context.namespace in self._fired:
             return True
         if lately or await context.fetchval("activity/has_fired", namespace=context.namespace):
@@ -213,10 +211,8 @@ def _cluster_attention(live: list[NodeView], shards: ShardCounts) -> list[Attent
     found: list[Attention] = []
     if shards.led < shards.total:
         missing = shards.total - shards.led
-        found.append(
-            _error("shards_without_leader", f"{counted(missing, 'shard has', 'shards have')} no leader: "
-                   "their jobs do not fire", missing)
-        )  # fmt: skip
+        text = f"{counted(missing, 'shard has', 'shards have')} no leader: their jobs do not fire"
+        found.append(_error("shards_without_leader", text, missing))
     if not any("worker" in node.roles for node in live):
         found.append(_error("no_workers", "no worker is running: runs stay pending", 1))
     skewed = [node for node in live if node.skew_ms is not None and abs(node.skew_ms) > SKEW_MS]
@@ -241,11 +237,9 @@ def _attention(state: Record, at: datetime, hour: Figures, backlog: list[Backlog
     if overdue is not None and overdue > OVERDUE:
         text = f"a job should have fired {span(overdue)} ago, and has not"
         found.append(_attend("overdue", "error", text, 1, "jobs", sort="next_run_at"))
-    if state["problems"]:
-        text = (
-            f"{counted(state['problems'], 'job is', 'jobs are')} set aside: their schedule cannot be computed"
-        )
-        found.append(_attend("problem_jobs", "error", text, state["problems"], "jobs", problem="true"))
+    if problems := state["problems"]:
+        text = f"{counted(problems, 'job is', 'jobs are')} set aside: their schedule cannot be computed"
+        found.append(_attend("problem_jobs", "error", text, problems, "jobs", problem="true"))
     unserved = [each for each in backlog if not each.served]
     if unserved:
         waiting = sum(each.waiting for each in unserved)
@@ -254,11 +248,9 @@ def _attention(state: Record, at: datetime, hour: Figures, backlog: list[Backlog
     if state["dead_lately"]:
         text = f"{counted(state['dead_lately'], 'run', 'runs')} died in the last ten minutes"
         found.append(_attend("dead_growing", "warning", text, state["dead_lately"], "dead"))
-    elif state["dead"]:
-        text = (
-            f"{counted(state['dead'], 'dead letter waits', 'dead letters wait')} to be redriven or discarded"
-        )
-        found.append(_attend("dead_letters", "info", text, state["dead"], "dead"))
+    elif dead := state["dead"]:
+        text = f"{counted(dead, 'dead letter waits', 'dead letters wait')} to be redriven or discarded"
+        found.append(_attend("dead_letters", "info", text, dead, "dead"))
     if state["paused_queues"]:
         names = state["paused_queues"]
         text = f"{counted(len(names), 'queue is', 'queues are')} paused: {', '.join(names[:5])}"

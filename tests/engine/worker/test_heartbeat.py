@@ -196,7 +196,7 @@ async def test_nothing_ends_the_heartbeat(store: Store, monkeypatch: pytest.Monk
             await real(connection)
 
         monkeypatch.setattr(heartbeat, "_renew", renew)
-        monkeypatch.setattr(heartbeat, "_name_of", lambda task: 1 / 0)
+        monkeypatch.setattr(heartbeat, "_running_now", lambda: 1 / 0)
         assert "ZeroDivisionError" in heartbeat._culprit()
         beats = heartbeat.beats
         while heartbeat.beats == beats:

@@ -3,6 +3,7 @@ settings, and what to fix."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -69,54 +70,29 @@ async def examine(database: Database, settings: Settings, *, naming: bool = True
         return Examination(facts=facts, bounds=_bounds(settings), findings=findings)
     await _examine_system(database, facts, findings)
     if lost := await unreadable(Context(database), key_source(settings)):
-        findings.append(
-            Finding(
-                f"secrets that cannot be read with the key here: {', '.join(lost) if naming else len(lost)}",
-                "set SEXTON_SECRET_KEY as workers have it, or put the key file back; if it is lost: "
-                "sexton secret rekey --forget",
-                True,
-            )
-        )
+        what = f"secrets that cannot be read with the key here: {', '.join(lost) if naming else len(lost)}"
+        fix = "set SEXTON_SECRET_KEY as workers have it, or put the key file back"
+        findings.append(Finding(what, f"{fix}; if it is lost: sexton secret rekey --forget", True))
     return Examination(facts=facts, bounds=_bounds(settings), findings=findings)
 
 
-def _judge_server(row: Any, offset: float) -> list[Finding]:
-    found = []
+def _judge_server(row: Any, offset: float) -> Iterator[Finding]:
     if row["fsync"] != "on" or row["full_page_writes"] != "on":
-        found.append(
-            Finding(
-                "fsync or full_page_writes is off: a crash of the machine can destroy the database",
-                "set both to on in postgresql.conf",
-                True,
-            )
-        )
+        what = "fsync or full_page_writes is off: a crash of the machine can destroy the database"
+        yield Finding(what, "set both to on in postgresql.conf", True)
     if row["synchronous_commit"] == "off":
-        found.append(
-            Finding(
-                "synchronous_commit is off: what was acknowledged can be lost in a crash",
-                "set it to on, or accept that the last half second may be lost",
-                True,
-            )
-        )
+        what = "synchronous_commit is off: what was acknowledged can be lost in a crash"
+        yield Finding(what, "set it to on, or accept that the last half second may be lost", True)
     if row["in_recovery"]:
-        found.append(Finding("this server is a replica", "name the primary", True))
+        yield Finding("this server is a replica", "name the primary", True)
     if abs(offset) > CLOCK_SECONDS:
-        found.append(
-            Finding(
-                f"the clock of this machine and that of the database differ by {abs(offset):.1f} s",
-                "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both",
-                False,
-            )
-        )
+        what = f"the clock of this machine and that of the database differ by {abs(offset):.1f} s"
+        fix = "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both"
+        yield Finding(what, fix, False)
     if row["connections"] > 0.8 * row["max_connections"]:
-        found.append(
-            Finding("most of the connections are in use", "raise max_connections, or use a pooler", False)
-        )
+        yield Finding("most of the connections are in use", "raise max_connections, or use a pooler", False)
     if row["autovacuum"] != "on":
-        found.append(
-            Finding("autovacuum is off: the hot tables grow without bound", "set autovacuum to on", True)
-        )
-    return found
+        yield Finding("autovacuum is off: the hot tables grow without bound", "set autovacuum to on", True)
 
 
 async def _examine_system(database: Database, facts: dict[str, str], findings: list[Finding]) -> None:
@@ -134,23 +110,15 @@ async def _examine_system(database: Database, facts: dict[str, str], findings: l
     chain = await read_head(Context(database))
     facts["audit"] = f"{counted(chain['sequence'] - chain['removed_sequence'], 'row')} in the chain"
     if chain["late"]:
-        findings.append(
-            Finding(
-                f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed",
-                "see that a scheduler runs, and what its log says of the sealer",
-                False,
-            )
-        )
+        what = f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed"
+        fix = "see that a scheduler runs, and what its log says of the sealer"
+        findings.append(Finding(what, fix, False))
     if cluster.counts.jobs and not schedulers:
         findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
     elif schedulers and cluster.shards_led < cluster.shards:
-        findings.append(
-            Finding(
-                f"{counted(cluster.shards - cluster.shards_led, 'shard')} without a leader",
-                "they are taken within the bound above; if they stay so, look at the schedulers' logs",
-                True,
-            )
-        )
+        what = f"{counted(cluster.shards - cluster.shards_led, 'shard')} without a leader"
+        fix = "they are taken within the bound above; if they stay so, look at the schedulers' logs"
+        findings.append(Finding(what, fix, True))
     if cluster.counts.jobs and not workers:
         findings.append(Finding("no worker is running: runs wait", "start one: sexton up", True))
     findings += await _judge_schedules(database, facts)
@@ -165,16 +133,11 @@ async def _examine_system(database: Database, facts: dict[str, str], findings: l
         for lane in cluster.backlog
         if not lane.served
     ]
-    if cluster.counts.dead:
-        findings.append(
-            Finding(f"{counted(cluster.counts.dead, 'dead letter')}", "see: sexton dead list --groups", False)
-        )
+    if dead := cluster.counts.dead:
+        findings.append(Finding(counted(dead, "dead letter"), "see: sexton dead list --groups", False))
     if days is None or days < PARTITION_DAYS:
-        findings.append(
-            Finding(
-                "history has no partitions for the next days", "a running node makes them: sexton up", False
-            )
-        )
+        what, fix = "history has no partitions for the next days", "a running node makes them: sexton up"
+        findings.append(Finding(what, fix, False))
     if len({node.version for node in live}) > 1:
         findings.append(Finding("the nodes have different versions", "upgrade them all", False))
 
@@ -189,35 +152,21 @@ async def _judge_schedules(database: Database, facts: dict[str, str]) -> list[Fi
     mine, planned = zone_version(), zones["version"]
     facts["zone database"] = f"{mine} here, {planned or mine} in the database"
     if problems["problems"]:
-        count = problems["problems"]
-        found.append(
-            Finding(
-                f"{count:,} job{' is' if count == 1 else 's are'} set aside, for the schedule cannot be "
-                f"computed: {'; '.join(problems['examples'])}",
-                "edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB",
-                True,
-            )
-        )
+        jobs = counted(problems["problems"], "job is", "jobs are")
+        what = f"{jobs} set aside, for the schedule cannot be computed: {'; '.join(problems['examples'])}"
+        fix = "edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB"
+        found.append(Finding(what, fix, True))
     behind = list(zones["behind"])
     if planned is not None and mine < planned and not behind:
         behind = ["this machine"]
     if behind:
-        found.append(
-            Finding(
-                f"due times were planned with the zone database {planned}, but an older one is on: "
-                f"{', '.join(behind)}",
-                "upgrade there: pip install -U tzdata, and restart",
-                True,
-            )
-        )
+        what = f"due times were planned with the zone database {planned}, but an older one is on"
+        fix = "upgrade there: pip install -U tzdata, and restart"
+        found.append(Finding(f"{what}: {', '.join(behind)}", fix, True))
     if zones["moved"]:
-        found.append(
-            Finding(
-                f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}",
-                "see: sexton audit list --action zone.replanned; look whether the new times are meant",
-                False,
-            )
-        )
+        what = f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}"
+        fix = "see: sexton audit list --action zone.replanned; check that the new times are right"
+        found.append(Finding(what, fix, False))
     return found
 
 

@@ -1,16 +1,16 @@
 """The publishing side of a broker: tells it which runs can be claimed.
 
-A firing hands its jobs over after its commit and goes on; it never waits for the broker, and never fails
-with it. The ids of the runs are read here, by (job, scheduled_at) on the index that `why` uses: the firing
-statement answers with one small row on purpose, and the range of ids between two firings is not ours alone,
-for every session takes its ids from the sequence in blocks. Firings beyond `MOST_WAITING` are dropped and
-counted.
+A firing passes its jobs on after its commit, and never waits for the broker or fails with it. The ringer
+reads the ids of the runs, by (job, scheduled_at) on the index that `why` uses. The firing statement does not
+return them, since its answer must stay small, and the ids between two firings also belong to others, since
+every session takes ids from the sequence in blocks. The ringer drops and counts firings beyond
+`MOST_WAITING`.
 
-Runs that are not fired, such as a retry, a manual run or a redrive, become available by themselves: once a
-second the runs that became available since the last look are rung for. And runs that no worker claims are
-rung for again, when they have waited for a sweep, for two, four, eight sweeps and so on, so that a long
-backlog is not rung for all the time. One scheduler does both, the leader of the first shard; two at a time
-would do no harm.
+Other runs, such as a retry, a manual run or a redrive, become available at their time. Once a second the
+ringer rings for the runs that became available since its last look. It rings again for runs that no worker
+claims: after a wait of one sweep, and of two, four, eight sweeps and so on, so that it does not ring for a
+long backlog all the time. One scheduler does both, the leader of the first shard; two at a time would do no
+harm.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
+import asyncpg
+
 from sexton import clock
 from sexton.config import Settings
-from sexton.engine.doorbells.base import Notice, notices_of
+from sexton.engine.doorbells.base import notices_of
 from sexton.engine.doorbells.connection import BrokerConnection
 from sexton.engine.loop import Loop
 from sexton.engine.telemetry import Telemetry
@@ -106,8 +108,9 @@ class Ringer(Loop):
     async def _ring_for(self, fired: Fired) -> None:
         jobs, groups, times, count = fired
         try:
-            rows = await self._database.fetch("claiming/find_fired", jobs=jobs, groups=groups, times=times)
-            await self._publish([notice for row in rows for notice in notices_of(row["lane"], row["runs"])])
+            await self._publish(
+                await self._database.fetch("claiming/find_fired", jobs=jobs, groups=groups, times=times)
+            )
         except Unavailable:
             self._drop(count)
             raise
@@ -132,18 +135,12 @@ class Ringer(Loop):
         rows = await self._database.fetch(
             "claiming/find_unanswered", since=since, ages=ages, limit=MOST_AT_ONCE
         )
-        await self._publish(
-            [
-                notice
-                for row in rows
-                if row["lane"] is not None
-                for notice in notices_of(row["lane"], row["runs"])
-            ]
-        )
+        await self._publish([row for row in rows if row["lane"] is not None])
         now: datetime = rows[0]["now"]
         return now - OVERLAP
 
-    async def _publish(self, notices: list[Notice]) -> None:
+    async def _publish(self, rows: list[asyncpg.Record]) -> None:
+        notices = [notice for row in rows for notice in notices_of(row["lane"], row["runs"])]
         await self.broker.publish(notices)
         self._telemetry.rings_sent.inc(sum(len(notice.runs) for notice in notices))
 

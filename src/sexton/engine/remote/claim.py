@@ -1,8 +1,8 @@
-"""Taking runs for workers that work elsewhere, and waiting for some to come.
+"""Claiming runs for workers over HTTP, and waiting for runs to come.
 
-The claim, and the note of it in the row of the worker, are one transaction: there is never one without the
-other. Few are made at a time, so that workers inside the cluster are not kept waiting by those outside. Who
-waits is woken by the doorbell, and looks by itself now and then.
+The claim, and its note in the row of the worker, are one transaction. Only a few claims run at a time, so
+that workers outside the cluster do not delay those inside. The doorbell wakes a waiting caller; every caller
+also looks by itself now and then.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sexton.config import Settings
 from sexton.engine.doorbells.base import Ring
 from sexton.engine.doorbells.postgres import PostgresDoorbell
 from sexton.engine.remote.spec import MOST_HELD
-from sexton.engine.remote.worker import RemoteWorker, lost, renew, worker_id_of
+from sexton.engine.remote.worker import RemoteWorker, give_back, lost, renew, worker_id_of
 from sexton.engine.worker.claimer import LANES_SECONDS, rotated
 from sexton.engine.worker.queue import CLAIM_DEFAULTS, Lanes, RunQueue
 from sexton.engine.worker.runner import NO_HANDLER_SECONDS
@@ -40,11 +40,11 @@ log = logging.getLogger("sexton")
 
 # Claims under way, and callers that wait, in one process.
 CLAIMS, MOST_WAITING = 2, 500
-# How often one who waits looks without a ring, if rings are heard.
+# How often a waiting caller looks without a ring, if rings arrive.
 LOOK_SECONDS = 5.0
 # Kinds of worker whose lanes are remembered.
 MOST_KINDS = 1000
-# No application has this name: a handler without one that an application serves, too, is left to that.
+# No application has this name. So a handler without an application is left to the application that has it.
 NO_APP = ""
 
 Kind = tuple[str, tuple[str, ...] | None, tuple[str, ...]]
@@ -61,7 +61,7 @@ class ClaimedRun:
 
 
 class RemoteClaims:
-    """For all workers over HTTP that this process serves. Nothing here is needed to be right: it may end at
+    """For all workers over HTTP that this process serves. Correctness does not depend on it: it may end at
     any time."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
@@ -86,8 +86,8 @@ class RemoteClaims:
         wait_seconds: float = 0.0,
         gone: Callable[[], bool] = lambda: False,
     ) -> tuple[RemoteWorker, list[ClaimedRun]]:
-        """Runs for a worker, whose lease it renews once. If there is none, wait for one for so long, and less
-        than the lease; `gone` says that the caller does not."""
+        """Claim runs for a worker, and renew its lease once. Without a run, wait for one up to
+        `wait_seconds`, and less than the lease; `gone` says that the caller has stopped waiting."""
         worker = await renew(context, worker_id, credential)
         until = clock.monotonic() + min(wait_seconds, worker.lease_seconds / 2)
         while True:
@@ -108,7 +108,7 @@ class RemoteClaims:
                 return worker, []
 
     def stop(self) -> None:
-        """Let all go who wait: the process ends."""
+        """End all waits: the process stops."""
         self._stopping = True
         self._ring()
 
@@ -127,7 +127,7 @@ class RemoteClaims:
         rung.set()
 
     async def _hears(self) -> bool:
-        """Whether rings are heard. It listens from the first caller who waits on."""
+        """Whether rings arrive. It begins to listen with the first waiting caller."""
         now = clock.monotonic()
         if now - self._checked_at < LANES_SECONDS:
             return self._listens
@@ -172,11 +172,7 @@ class RemoteClaims:
             shared=list(filter(is_shared, worker.handlers)),
             app=NO_APP,
         )
-        found = Lanes(
-            [row["id"] for row in rows if not row["limited"]],
-            [row["id"] for row in rows if row["limited"]],
-            {row["id"]: (row["target"], row["handler"]) for row in rows},
-        )
+        found = Lanes.of(rows)
         if len(self._lanes) >= MOST_KINDS:
             self._lanes.clear()
         # Without a ring, a lane that is new must be found as soon as a run can be.
@@ -217,7 +213,8 @@ async def _claim(
 async def _taken(
     context: Context, queue: RunQueue, worker: RemoteWorker, lanes: Lanes, limit: int
 ) -> list[asyncpg.Record]:
-    """Freely and under the limits of queues; runs that may end their process only if it has no other."""
+    """Claim freely and under the limits of queues; runs that may end their process only for a worker without
+    others."""
     how: dict[str, Any] = {"node": worker.node, "now": context.now, **CLAIM_DEFAULTS}
     rows: list[asyncpg.Record] = []
     if lanes.free and not worker.held:
@@ -254,8 +251,8 @@ def _claimed(row: asyncpg.Record, key: bytes, deadline_at: datetime) -> ClaimedR
 async def _put_back(
     context: Context, worker: RemoteWorker, rows: Sequence[asyncpg.Record], fit: set[int]
 ) -> None:
-    """What this worker cannot carry out: its job is gone, or was given another target before the first
-    attempt."""
+    """Put back the runs that this worker cannot carry out: the job is gone, or got another target before the
+    first attempt."""
     gone = [row["id"] for row in rows if row["name"] is None]
     other = [
         (row["id"], row["claim"], None) for row in rows if row["id"] not in fit and row["name"] is not None
@@ -266,10 +263,6 @@ async def _put_back(
         )
         await settle(context, [(row, Failure("its job is gone", permanent=True)) for row in held])
     if other:
-        columns = by_column(("runs", "claims", "reasons"), other)
-        await context.execute(
-            "recording/release",
-            node=worker.node, delay=NO_HANDLER_SECONDS, company=0, now=context.now, **columns,
-        )  # fmt: skip
+        await give_back(context, worker.node, other, delay=NO_HANDLER_SECONDS)
     away = [*gone, *(run for run, _, _ in other)]
     await context.execute("remote/let_go", nodes=[worker.node], runs=away)

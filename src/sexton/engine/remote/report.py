@@ -1,8 +1,8 @@
-"""Recording what workers that work elsewhere say of their runs: many at once, each by its token.
+"""Recording what workers over HTTP report of their runs: many at once, each by its token.
 
-The token names the run and the claim, so a report needs no worker: one that was declared dead may still
-report what no other worker has claimed since. A report whose answer was lost can be sent again: it changes
-nothing, and gets the same answer. One of an earlier claim is refused, and touches nothing.
+The token names the run and the claim, so a report needs no worker: a worker that was declared dead may still
+report runs that no other worker has claimed since. A worker may repeat a report whose answer was lost: it
+changes nothing, and gets the same answer. A report of an earlier claim is refused, and changes nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sexton.runs.completion import AT_WORK, ReportedClaim, attempt_of, read_key,
 from sexton.runs.read import run_number
 from sexton.targets.run import CAPPED, LOG_BYTES, LOG_LINES, clean
 
-# What a report of each kind may have made of a run: so it is known when it comes again.
+# The states that a report of each kind can lead to: a repeated report is recognised by them.
 ENDS: Mapping[ReportedOutcome, tuple[RunStatus, ...]] = {
     "success": (RunStatus.SUCCESS,),
     "failure": (RunStatus.FAILED, RunStatus.DEAD, RunStatus.CANCELLED),
@@ -36,7 +36,7 @@ ENDS: Mapping[ReportedOutcome, tuple[RunStatus, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a report: the status of the run, or why it was refused. `again`: it was recorded
+    """The answer to a report: the status of the run, or a refusal. `again`: the report was recorded
     before."""
 
     run_id: str
@@ -51,7 +51,7 @@ LogRow = tuple[int, int, float, str, str]
 
 @command
 async def report(context: Context, reports: Sequence[RunReport]) -> list[Verdict]:
-    """Record what is said of runs of the namespace; what became of each, in order."""
+    """Record reports about runs of the namespace; returns a verdict on each, in order."""
     verdicts, claims = await _read(context, reports)
     if claims:
         await context.open.execute(LOCALLY_BY_KEY)
@@ -104,48 +104,39 @@ def _place(each: RunReport) -> int | str:
 
 def _check(each: RunReport, field: str) -> None:
     if each.outcome == "failure" and each.error is None:
-        raise InvalidField(
-            "missing_field", f"{field} is a failure without error", field=f"{field}.error",
-            hint="say what went wrong",
-        )  # fmt: skip
-    if each.outcome == "snooze" and each.delay_seconds is None:
-        raise InvalidField(
-            "missing_field", f"{field} is a snooze without delay_seconds", field=f"{field}.delay_seconds",
-            hint="say for how many seconds",
-        )  # fmt: skip
+        missing, hint = "error", "say what went wrong"
+    elif each.outcome == "snooze" and each.delay_seconds is None:
+        missing, hint = "delay_seconds", "say for how many seconds"
+    else:
+        return
+    what = f"{field} is a {each.outcome} without {missing}"
+    raise InvalidField("missing_field", what, field=f"{field}.{missing}", hint=hint)
 
 
 def _told(row: asyncpg.Record, each: RunReport, attempt: ReportedClaim) -> Verdict | None:
-    """Why a report is not recorded, though its run lives; None if it is to be."""
-    same = attempt.of(row) and row["claim"] == attempt.claim
-    if same and row["state"] in AT_WORK:
+    """The verdict on a report that is not recorded although its run is live; None: record it."""
+    state, same = row["state"], attempt.of(row) and row["claim"] == attempt.claim
+    if same and state in AT_WORK:
         return None
-    if same and each.outcome is not None and row["state"] in ENDS[each.outcome]:
-        return Verdict(each.run_id, row["state"], again=True)
-    why = "it is running under another claim" if row["state"] in AT_WORK else f"it is {row['state']}"
-    return Verdict(
-        each.run_id,
-        refusal=SextonError(
-            "claim_lost",
-            f"this claim of {each.run_id} is over: {why}",
-            hint="stop working on it, and drop what it has done",
-        ),
+    if same and each.outcome is not None and state in ENDS[each.outcome]:
+        return Verdict(each.run_id, state, again=True)
+    why = "it is running under another claim" if state in AT_WORK else f"it is {state}"
+    over, hint = (
+        f"this claim of {each.run_id} is over: {why}",
+        "stop working on it, and drop what it has done",
     )
+    return Verdict(each.run_id, refusal=SextonError("claim_lost", over, hint=hint))
 
 
 def _ended(run: int, each: RunReport, attempt: ReportedClaim, end: asyncpg.Record | None) -> Verdict:
     if end is None:
         missing = SextonError("run_not_found", f"there is no run {encode_id('r', run)}", hint="drop it")
         return Verdict(each.run_id, refusal=missing)
-    same = attempt.of(end) and end["claim"] == attempt.claim
-    if same and each.outcome is not None and end["status"] in ENDS[each.outcome]:
-        return Verdict(each.run_id, end["status"], again=True)
-    return Verdict(
-        each.run_id,
-        refusal=SextonError(
-            "run_ended", f"run {each.run_id} has ended already: {end['status']}", hint="stop working on it"
-        ),
-    )
+    status, same = end["status"], attempt.of(end) and end["claim"] == attempt.claim
+    if same and each.outcome is not None and status in ENDS[each.outcome]:
+        return Verdict(each.run_id, status, again=True)
+    over = f"run {each.run_id} has ended already: {status}"
+    return Verdict(each.run_id, refusal=SextonError("run_ended", over, hint="stop working on it"))
 
 
 async def _ends(context: Context, claims: Claims) -> dict[int, asyncpg.Record]:
@@ -161,7 +152,7 @@ async def _ends(context: Context, claims: Claims) -> dict[int, asyncpg.Record]:
 async def _record(
     context: Context, rows: Sequence[asyncpg.Record], claims: Claims
 ) -> dict[int | str, Verdict]:
-    """The log first: it needs the rows of the runs, which an outcome takes away."""
+    """Write the log first: it needs the rows of the runs, and an outcome removes them."""
     said = {row["id"]: claims[row["id"]][0] for row in rows}
     await _write_logs(context, [row for row in rows if said[row["id"]].log], said)
     going = [row for row in rows if said[row["id"]].outcome is None]
@@ -220,7 +211,7 @@ def _progress(each: RunReport) -> dict[str, Any]:
 async def _write_logs(
     context: Context, rows: Sequence[asyncpg.Record], said: Mapping[int, RunReport]
 ) -> None:
-    """As many lines and bytes of an attempt as are kept of one that runs here."""
+    """Keep as many lines and bytes of an attempt as of one that runs inside the cluster."""
     if not rows:
         return
     kept = await context.fetch(

@@ -1,4 +1,4 @@
-"""A worker that works elsewhere: it joins, beats, and leaves."""
+"""A worker over HTTP: it joins, beats, and leaves."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from sexton import __version__
 from sexton.config import EVERY
 from sexton.engine.remote.spec import WorkerSpec
 from sexton.errors import Conflict
-from sexton.model import Cancel, Failure, Outcome, decode_id, encode_id
+from sexton.model import Cancel, Failure, Outcome, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, by_column
+from sexton.postgres.row import number_of
 from sexton.postgres.transaction import Context, command
 from sexton.printable import counted
 from sexton.refusal import check_text, not_found
 from sexton.runs.completion import settle
 
-# Of a namespace: each is a row that others look at.
+# Per namespace: each worker is a row that other nodes read.
 MOST_WORKERS = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteWorker:
-    """A worker as its row says. `held` are the runs that it has; `suspects`: such as may end its process."""
+    """A worker as its row says. `held` are its runs; `suspects`: whether they may end its process."""
 
     node: int
     draining: bool
@@ -38,8 +39,8 @@ class RemoteWorker:
 
 @dataclass(frozen=True, slots=True)
 class RemoteBeat:
-    """What a worker is told: which of its runs to stop, as they are to be cancelled, or are not its own any
-    more."""
+    """The answer to a worker: which of its runs to stop, since a caller cancelled them or another worker has
+    them now."""
 
     worker: RemoteWorker
     cancel: Sequence[int]
@@ -48,7 +49,7 @@ class RemoteBeat:
 
 @command
 async def join(context: Context, spec: WorkerSpec, credential: str) -> int:
-    """Become a node that takes runs of the namespace; its number."""
+    """Become a node that takes runs of the namespace; returns its number."""
     check_text(spec.name, "name", 100)
     for place, handler in enumerate(spec.handlers):
         check_text(handler, f"handlers[{place}]", 200)
@@ -75,13 +76,11 @@ async def join(context: Context, spec: WorkerSpec, credential: str) -> int:
 
 async def renew(context: Context, worker_id: str, credential: str) -> RemoteWorker:
     """Renew the lease. Raises `worker_not_found`, or `worker_lost` if it was declared dead."""
-    node = decode_id("n", worker_id)
-    row = None
-    if node is not None:
-        row = await context.fetchrow(
-            "remote/renew", node=node, credential=credential, namespace=context.namespace
-        )
-    if node is None or row is None:
+    node = number_of("n", worker_id, "worker")
+    row = await context.fetchrow(
+        "remote/renew", node=node, credential=credential, namespace=context.namespace
+    )
+    if row is None:
         raise not_found("worker", worker_id)
     if not row["renewed"]:
         raise lost(worker_id)
@@ -99,8 +98,8 @@ def lost(worker_id: str) -> Conflict:
 async def beat(
     context: Context, worker_id: str, credential: str, known: Collection[int] | None
 ) -> RemoteBeat:
-    """Renew the lease; see to what it holds. `known` are the runs that it works on: what it holds beyond them
-    is given back, unless its claim is so young that the answer may be on its way."""
+    """Renew the lease, and tend the runs that the worker holds. `known` are the runs that it works on. Others
+    are given back, unless their claim is so young that the answer may be on its way."""
     worker = await renew(context, worker_id, credential)
     held = dict(await _tend(context, worker, known)) if worker.held else {}
     cancel = [run for run, cancelled in held.items() if cancelled]
@@ -111,8 +110,8 @@ async def beat(
 async def _tend(
     context: Context, worker: RemoteWorker, known: Collection[int] | None
 ) -> list[tuple[int, bool]]:
-    """Fail what is over its time, give back what the worker does not know of; the runs that it still holds,
-    and whether each is to be cancelled."""
+    """Fail the runs that are over their time, and give back those that the worker does not know of. Returns
+    the runs that it still holds, and whether each is cancelled."""
     rows = await context.fetch(
         "remote/list_held", node=worker.node, known_seconds=worker.lease_seconds, now=context.now
     )
@@ -125,17 +124,15 @@ async def _tend(
     gone = await _lock(context, worker.node, overdue | unknown)
     await settle(context, [(row, _overdue(row)) for run, row in gone.items() if run in overdue])
     if given := [(run, unknown[run], "the answer to its claim was lost") for run in gone if run in unknown]:
-        columns = by_column(("runs", "claims", "reasons"), given)
-        await context.execute(
-            "recording/release", node=worker.node, delay=0.0, company=0, now=context.now, **columns
-        )
+        await give_back(context, worker.node, given)
     if gone:
         await context.execute("remote/let_go", nodes=[worker.node], runs=sorted(gone))
     return [(row["id"], row["cancelled"]) for row in rows if row["id"] not in gone]
 
 
 async def _lock(context: Context, node: int, claims: Mapping[int, int]) -> dict[int, asyncpg.Record]:
-    """Lock runs that the worker holds by these claims: it may have reported them, and claimed them anew."""
+    """Lock the runs that the worker still holds by these claims: it may have reported some, and claimed them
+    again."""
     if not claims:
         return {}
     await context.open.execute(LOCALLY_BY_KEY)
@@ -153,7 +150,7 @@ def _overdue(row: asyncpg.Record) -> Outcome:
 
 
 async def leave(context: Context, worker_id: str, credential: str) -> int:
-    """Give back what it holds, as if it had not been claimed, and end; how many runs there were."""
+    """Give its runs back as if they had not been claimed, and end; returns how many there were."""
     worker = await renew(context, worker_id, credential)
     return await _leave(context, worker)
 
@@ -163,12 +160,17 @@ async def _leave(context: Context, worker: RemoteWorker) -> int:
     await context.open.execute(LOCALLY_BY_KEY)
     rows = await context.fetch("remote/list_held", node=worker.node, known_seconds=0.0, now=context.now)
     if rows:
-        columns = by_column(("runs", "claims", "reasons"), [(row["id"], row["claim"], None) for row in rows])
-        await context.execute(
-            "recording/release", node=worker.node, delay=0.0, company=0, now=context.now, **columns
-        )
+        await give_back(context, worker.node, [(row["id"], row["claim"], None) for row in rows])
     await context.execute("cluster/leave", node=worker.node)
     return len(rows)
+
+
+async def give_back(
+    context: Context, node: int, runs: Sequence[tuple[int, int, str | None]], *, delay: float = 0.0
+) -> None:
+    """Give runs (id, claim, why) back as if they had not been claimed."""
+    columns = by_column(("runs", "claims", "reasons"), runs)
+    await context.execute("recording/release", node=node, delay=delay, company=0, now=context.now, **columns)
 
 
 def _worker(node: int, row: asyncpg.Record) -> RemoteWorker:

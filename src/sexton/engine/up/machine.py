@@ -1,7 +1,7 @@
 """What `sexton up` runs: a database, the processes of one machine, and a supervisor that restarts them.
 
-The listening socket is kept here and handed to the api, so a restarted api has the same address and
-connections wait meanwhile instead of failing.
+The supervisor opens the listening socket and passes it to the api. So a restarted api has the same address,
+and meanwhile connections wait instead of failing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from sexton.connections.loopback import is_loopback
 from sexton.engine import crash
-from sexton.engine.begun import Begun, make_descriptor, take_begun
-from sexton.engine.cluster.death import ProcessEnd, end_of, report_death
+from sexton.engine.begun import make_descriptor, take_begun
+from sexton.engine.cluster.death import end_of, report_death
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.up.directory import DataDirectory, Up
 from sexton.engine.up.listen import address_of, answers, listen
@@ -35,7 +35,7 @@ from sexton.security.secrets import key_file, key_source, with_key_at_start
 from sexton.security.sessions import SIGN_IN_PATH, make_link
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
     from sexton.config import Settings
 
@@ -53,9 +53,9 @@ async def supervise(
 ) -> Up | None:
     """Run Sexton on this machine until asked to stop.
 
-    `given` are the settings that the children cannot find by themselves; `shards` is how many were asked for.
-    `announce` gets a link that signs a browser in, on a machine of one's own: it is kept nowhere. Returns at
-    once, with its owner, if another process has locked the data directory.
+    `given` are the settings that the children cannot find by themselves; `shards` is the number that the
+    caller asked for. On loopback, `announce` gets a link that signs a browser in; it is not stored. If
+    another process has locked the data directory, this returns its owner at once.
     """
     crash.check()
     roles = settings.role_names()
@@ -95,11 +95,10 @@ async def supervise(
         if private is not None and settings.secret_key is None:
             given["secret_key"] = f"@{key_file(private.data)}"
         if private is not None and settings.outbox is None:
-            # A private server is for trying things out: what has no provider is written down.
+            # A private server is for trying Sexton out: messages without a provider go into files.
             given["outbox"] = str(private.data / "outbox")
         environment = _environment(given)
-        ends = WorkerEnds(url, settings.schema)
-        children = _children(up, listener, environment, ends)
+        children = _children(up, listener, environment, partial(_report_end, url, settings.schema))
         supervisor = Supervisor(children, grace_seconds=settings.grace_seconds)
 
         link: str | None = None
@@ -132,68 +131,57 @@ async def supervise(
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def default_workers() -> int:
-    """One core is for the scheduler and the database."""
+    """All cores but one, which the scheduler and the database use."""
     return max(1, cores() - 1)
 
 
 async def joined(url: str, schema: str, pids: list[int]) -> bool:
     """Whether each of these processes of this machine is a node by now."""
     try:
-        database = await Database.open(url, schema=schema, size=1, name="sexton up")
+        async with _database(url, schema) as database:
+            rows = await database.fetch("cluster/live_names")
     except Unavailable:
         return False
-    try:
-        rows = await database.fetch("cluster/live_names")
-    except Unavailable:
-        return False
-    finally:
-        await database.close()
     found = {row["name"].rsplit(":", 1)[0] for row in rows}
     return bool(pids) and {f"{socket.gethostname()}:{pid}" for pid in pids} <= found
 
 
 async def _sign_in_link(url: str, settings: Settings, origin: str) -> str | None:
-    """For the user who runs the server; None if the database is away, for it is no reason not to start."""
+    """A link for the user who runs the server; None if the database is away: that must not stop the start."""
     caller = owner(f"user:{own_name()}", f"user:{own_user()}")
     try:
-        database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
-        try:
+        async with _database(url, settings.schema) as database:
             made = await make_link(Context(database, actor=caller.name), caller, key_source(settings))
-        finally:
-            await database.close()
     except (Unavailable, Conflict):
         return None  # the log of the api says what is wrong
     return f"{origin}{SIGN_IN_PATH}#{made.token}"
 
 
 async def _check_app(environment: dict[str, str]) -> None:
-    """Load the application once, in a process of its own, before several others do: an error is told once,
-    and ends the start however long it took to find."""
+    """Load the application once, in its own process, before several workers do: so an error is shown once,
+    and ends the start however long the loading takes."""
     command = [sys.executable, "-m", "sexton", "node", "--check"]
     checking = await asyncio.create_subprocess_exec(
         *command, stdin=asyncio.subprocess.DEVNULL, env={**os.environ, **environment}
     )
     try:
         if await checking.wait():
-            raise Unavailable(
-                "start_failed", "the application cannot be started.", hint="what is wrong is above"
-            )
+            raise Unavailable("start_failed", "the application cannot be started.", hint="its error is above")
     finally:
         if checking.returncode is None:
             checking.kill()
 
 
 async def _prepare(url: str, settings: Settings, *, private: bool, shards: int | None) -> None:
-    """The private database is migrated; another one must have been."""
+    """Migrate the private database; any other one must be migrated already."""
 
     async def attempt() -> None:
-        database = await Database.open(url, schema=settings.schema, size=1, name="sexton up")
-        try:
+        async with _database(url, settings.schema) as database:
             if private:
                 await migrate(database, shards=settings.shards)
             else:
@@ -204,42 +192,41 @@ async def _prepare(url: str, settings: Settings, *, private: bool, shards: int |
             await decide_egress(database, settings, settings.role_names())
             if private:
                 await with_key_at_start(Context(database), settings)
-        finally:
-            await database.close()
 
     await patiently(attempt)
 
 
-class WorkerEnds:
-    """Tells the database how workers have ended, and which runs had begun: at once, for their leases would
-    take their time to end."""
+@contextlib.asynccontextmanager
+async def _database(url: str, schema: str) -> AsyncIterator[Database]:
+    """A connection for a moment: most of the time the supervisor needs none."""
+    database = await Database.open(url, schema=schema, size=1, name="sexton up")
+    try:
+        yield database
+    finally:
+        await database.close()
 
-    def __init__(self, url: str, schema: str) -> None:
-        self._url = url
-        self._schema = schema
 
-    async def tell(self, descriptor: int, code: int) -> bool:
-        """`descriptor` is that of its memory. Whether it had been at work."""
-        if (begun := take_begun(descriptor)) is None:
-            return False
-        try:
-            await asyncio.wait_for(self._report(begun, end_of(code)), TELL_SECONDS)
-        except (Unavailable, TimeoutError) as error:
-            log.warning("could not report the end of a worker: %s; its lease expires by itself", error)
-        return True
-
-    async def _report(self, begun: Begun, end: ProcessEnd) -> None:
-        database = await Database.open(self._url, schema=self._schema, size=1, name="sexton up")
-        try:
-            await report_death(database, begun, end)
-        finally:
-            await database.close()
+async def _report_end(url: str, schema: str, descriptor: int, code: int) -> bool:
+    """Tell the database at once how a worker has ended, and which of its runs had begun: else its runs would
+    wait for the end of its lease. `descriptor` is that of its memory. Returns whether it had worked."""
+    if (begun := take_begun(descriptor)) is None:
+        return False
+    try:
+        async with asyncio.timeout(TELL_SECONDS), _database(url, schema) as database:
+            await report_death(database, begun, end_of(code))
+    except (Unavailable, TimeoutError) as error:
+        log.warning("could not report the end of a worker: %s; its lease expires by itself", error)
+    return True
 
 
 def _children(
-    up: Up, listener: socket.socket | None, environment: dict[str, str], ends: WorkerEnds
+    up: Up,
+    listener: socket.socket | None,
+    environment: dict[str, str],
+    on_end: Callable[[int, int], Awaitable[bool]],
 ) -> list[Child]:
-    """Each role has processes of its own: neither handlers nor callers keep the scheduler waiting."""
+    """Each role has its own processes, so that handlers and callers never delay the scheduler. `on_end` gets
+    the descriptor of a worker's memory, and its return code."""
     node = [sys.executable, "-m", "sexton", "node", "--roles"]
     children = []
     if listener is not None:
@@ -250,13 +237,12 @@ def _children(
     for number in range(1, up.workers + 1):
         begun = make_descriptor()
         command = [*node, "worker", f"--begun-fd={begun}"]
-        end = partial(ends.tell, begun)
-        children.append(Child(f"worker {number}", command, environment, (begun,), end))
+        children.append(Child(f"worker {number}", command, environment, (begun,), partial(on_end, begun)))
     return children
 
 
 def _environment(given: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as variables: every user of the machine can read a command line."""
+    """Settings as variables, because every user of the machine can read a command line."""
     return {f"SEXTON_{name.upper()}": str(value) for name, value in given.items() if value is not None}
 
 

@@ -1,7 +1,7 @@
-"""Keeps processes running: starts them, starts those that die again, and stops them all in good order.
+"""Keeps processes running: starts them, restarts those that die, and stops them in order.
 
-They are in process groups of their own: Ctrl-C reaches the supervisor alone, which then stops them. Should it
-be killed, the kernel tells them to stop.
+Each is in its own process group: Ctrl-C reaches only the supervisor, which then stops them. If the supervisor
+is killed, the kernel sends them SIGTERM.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("sexton")
 
-# A child that leaves with this code has finished what it had, and wants another in its place.
+# A child that exits with this code has finished its work, and asks for a new process in its place.
 REPLACE = os.EX_TEMPFAIL
-# A child that leaves with an error this soon after the very first start cannot work; later it is restarted.
+# A child that exits with an error this soon after its first start cannot work; later it is restarted.
 HOPELESS_SECONDS = 10.0
 SHORTEST_BACK_OFF, LONGEST_BACK_OFF = 0.5, 30.0
-# Beyond the grace the nodes give to their runs, for giving the rest back and their own leaving: a worker that
-# is killed before would be counted as crashed.
+# Nodes get this much beyond the grace of their runs, to give runs back and to leave. A worker that is killed
+# before counts as crashed.
 MARGIN_SECONDS = 15.0
 TEND_SECONDS = 1.0
 
 
 class Stop:
-    """A request to stop: the first lets the children finish, the second ends them at once."""
+    """Requests to stop: after the first the children finish their runs; the second ends them at once."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -52,7 +52,7 @@ class Stop:
         (self.insisted if self.asked.is_set() else self.asked).set()
 
     async def unless(self, task: asyncio.Task[Any]) -> bool:
-        """Wait for a task, whose error is raised; False if asked to stop meanwhile."""
+        """Wait for a task, and raise its error. False if a request to stop comes first."""
         asked = asyncio.create_task(self.asked.wait())
         try:
             await asyncio.wait([asked, task], return_when=asyncio.FIRST_COMPLETED)
@@ -74,7 +74,7 @@ class Child:
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
     descriptors: tuple[int, ...] = ()
-    #: Called with its return code when it has ended, unless it was told to. True: it had been at work.
+    #: Called with its return code when it has ended by itself. Returns whether it had worked.
     on_end: Callable[[int], Awaitable[bool]] | None = None
 
 
@@ -95,7 +95,7 @@ class Supervisor:
         announce: Callable[[], None],
         tend: Callable[[], Any] | None = None,
     ) -> None:
-        """Keep everything running until asked to stop; raises what makes going on pointless."""
+        """Keep everything running until a request to stop. Raises an error that no restart can cure."""
         keepers = [asyncio.create_task(self._keep(child)) for child in self.children]
         others = [asyncio.create_task(self._announce(ready, announce))]
         if tend is not None:
@@ -129,7 +129,7 @@ class Supervisor:
                 raise Unavailable(
                     "start_failed",
                     f"{child.name} cannot start: it left with {code}.",
-                    hint="what it said is above",
+                    hint="its output is above",
                 )
             first = False
             failures = 0 if lived > LONGEST_BACK_OFF else failures + 1
@@ -144,7 +144,7 @@ class Supervisor:
         announce()
 
     async def _stop(self, stop: Stop, keepers: list[asyncio.Task[None]]) -> None:
-        """Ask the children to leave, wait as long as their runs may take, then make them."""
+        """Ask the children to stop, wait as long as their runs may take, then kill them."""
         self._stopping.set()
         self._signal(signal.SIGTERM)
         log.info("stopping: running runs have %g s to end; Ctrl-C again stops at once", self.grace_seconds)

@@ -1,5 +1,5 @@
-"""Takes back the runs of dead workers, and ends runs whose time is over. Every scheduler runs it: sweeping
-twice is harmless."""
+"""Takes back the runs of dead workers, and ends runs whose time is over. Every scheduler does it: it does no
+harm to sweep twice."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ from sexton.targets.table import harmless_kinds
 log = logging.getLogger("sexton")
 
 BATCH = 5000
+# What becomes of the run of a dead worker: it is tried again, it is dead as poison, or it was cancelled.
+FATES = ("back", "poison", "cancelled")
 
 
 class Sweeper(Loop):
@@ -53,8 +55,9 @@ class Sweeper(Loop):
         self._sweeps = 0
 
     async def tick(self) -> float:
-        """Some of it is swept more rarely, for nothing waits for it: every attempt checks the expiry of its
-        run first, and orphans are rare. A pause that ends sooner than the next sweep is waited for."""
+        """Sweep. Expiry and orphans are swept more rarely, since nothing waits for that: every attempt checks
+        the expiry of its run first, and orphans are rare. If a pause of a job ends before the next sweep,
+        sleep only until then."""
         sweeps = self._sweeps
         if await self.sweep(expiry=sweeps % 8 == 0, orphans=sweeps % 4 == 0):
             return 0
@@ -63,7 +66,7 @@ class Sweeper(Loop):
         return min(self._settings.sweep_seconds, pause_seconds)
 
     async def sweep(self, *, expiry: bool = True, orphans: bool = True) -> bool:
-        """One sweep; whether there may be more."""
+        """One sweep; returns whether there may be more."""
         context = Context(self._database, now=self._now(), source=self._source)
         [there] = await context.fetch("recording/find_sweepable", now=context.now)
         lapsed = there["lapsed"] and self._steady()
@@ -82,7 +85,7 @@ class Sweeper(Loop):
             self._telemetry.expired.inc(expired)
             full |= expired >= BATCH
         if orphans:
-            # A firing may just have taken the slot: then there is no orphan.
+            # If a firing has just taken the slot, there is no orphan.
             with contextlib.suppress(asyncpg.UniqueViolationError):
                 await context.execute("recording/promote_orphans", now=context.now)
             if mended := await mend_shards(context):
@@ -91,11 +94,10 @@ class Sweeper(Loop):
         return full
 
     async def _reap(self, context: Context) -> bool:
-        back, poison, cancelled = await reap(context)
-        self._telemetry.reaped_back.inc(back)
-        self._telemetry.reaped_poison.inc(poison)
-        self._telemetry.reaped_cancelled.inc(cancelled)
-        return back + poison + cancelled >= BATCH
+        counts = await reap(context)
+        for fate, count in zip(FATES, counts, strict=True):
+            self._telemetry.reaped[fate].inc(count)
+        return sum(counts) >= BATCH
 
     async def _end_overdue(self, context: Context) -> bool:
         fates = await end_overdue(context, BATCH)
@@ -106,7 +108,7 @@ class Sweeper(Loop):
 
 @command
 async def declare_dead(context: Context) -> list[str]:
-    """Workers whose lease has ended are dead from now on; their names."""
+    """Declare workers dead whose lease has ended; returns their names."""
     rows = await context.fetch("cluster/declare_dead", now=context.now)
     for row in rows:
         context.changed(
@@ -122,7 +124,7 @@ async def declare_dead(context: Context) -> list[str]:
 
 @command
 async def mend_shards(context: Context) -> int:
-    """Move timers out of shards that no scheduler leads; how many."""
+    """Move timers out of shards that do not exist; returns how many."""
     mended = int(await context.fetchval("cluster/mend_shards"))
     if mended:
         detail = {"count": mended, "why": "their shard did not exist"}
@@ -131,17 +133,16 @@ async def mend_shards(context: Context) -> int:
 
 
 @command
-async def reap(context: Context) -> tuple[int, int, int]:
-    """Take back the runs of dead workers; how many are tried again, are dead as poison, or were cancelled."""
+async def reap(context: Context) -> tuple[int, ...]:
+    """Take back the runs of dead workers; returns how many met each of `FATES`."""
     row = await context.fetchrow("recording/reap", now=context.now, limit=BATCH, harmless=harmless_kinds())
     assert row is not None
-    return row["back"], row["poison"], row["cancelled"]
+    return tuple(row[fate] for fate in FATES)
 
 
 @command
 async def expire(context: Context) -> int:
-    """End the runs that have waited too long, or whose cancellation was requested while they waited; how
-    many."""
+    """End the runs that have waited too long, or were cancelled while they waited; returns how many."""
     # By indexes, also right after a million runs came into an empty table.
     await context.open.execute(LOCALLY_BY_KEY)
     return int(await context.fetchval("recording/expire", now=context.now, limit=BATCH))

@@ -1,9 +1,9 @@
-"""Keeps a worker among the nodes, from a thread with its own event loop and its own connection.
+"""Renews the lease of a worker, from a thread with its own event loop and its own connection.
 
 A handler that blocks the worker's event loop must not cost the worker its lease, so the renewal does not
-depend on that loop. Each beat renews the lease (`cluster.membership`) and brings back the runs that are to be
-cancelled, in one statement. The thread also notices when the worker's loop does not answer, and names what
-blocks it.
+depend on that loop. Each beat is one statement: it renews the lease (`cluster.membership`) and returns the
+runs that callers have cancelled. The thread also notices when the worker's loop does not answer, and logs
+what blocks it.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import logging
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 import asyncpg
 
 from sexton import clock
 from sexton.engine.cluster.membership import Membership
+from sexton.engine.worker.state import WorkerState
 from sexton.errors import Conflict
 from sexton.postgres.database import BY_KEY, Database, close_connection
 from sexton.postgres.servers import LOST, reason
@@ -38,28 +38,21 @@ class Heartbeat:
 
     def __init__(
         self,
+        state: WorkerState,
         database: Database,
         membership: Membership,
         *,
-        beat_seconds: float,
-        running: Callable[[], int],
-        lanes: Callable[[], Mapping[int, int]],
         on_identity: Callable[[int], None],
         on_lost: Callable[[int], None],
         on_cancel: Callable[[list[int]], None],
-        on_blocked: Callable[[float], None],
-        name_of: Callable[[asyncio.Task[Any] | None], str],
     ) -> None:
+        self._state = state
         self._database = database
         self.membership = membership
-        self._beat = min(beat_seconds, membership.lease.seconds / 3)
-        self._running = running
-        self._lanes = lanes
+        self._beat = min(state.settings.heartbeat_seconds, membership.lease.seconds / 3)
         self._on_identity = on_identity
         self._on_lost = on_lost
         self._on_cancel = on_cancel
-        self._on_blocked = on_blocked
-        self._name_of = name_of
         self._thread: threading.Thread | None = None
         self._own: asyncio.AbstractEventLoop | None = None
         self._poked = asyncio.Event()
@@ -116,7 +109,7 @@ class Heartbeat:
                     await self._renew(connection)
                     due = clock.monotonic() + self._beat
                 except Exception as error:
-                    # Without beats the worker takes no more work, so whatever it is: try again.
+                    # Without beats the worker takes no more work: try again after any error.
                     known = isinstance(error, (*LOST, asyncpg.PostgresError, Conflict))
                     log.warning("heartbeat: %s; trying again", reason(error), exc_info=not known)
                     if connection is not None:
@@ -145,8 +138,8 @@ class Heartbeat:
             row = await membership.renew(
                 self._database,
                 on=connection,
-                running=self._running(),
-                detail={"lag_ms": round(self.lag_seconds * 1000), "lanes": dict(self._lanes())},
+                running=self._state.in_hand,
+                detail={"lag_ms": round(self.lag_seconds * 1000), "lanes": self._state.lanes_in_hand()},
             )
             if row is not None:
                 self.beats += 1
@@ -157,7 +150,7 @@ class Heartbeat:
         self._call(self._on_identity, await membership.join(self._database, on=connection))
 
     def _probe(self) -> None:
-        """See that the worker's loop answers; if it has not since the last probe, log what it is doing."""
+        """Check that the worker's loop answers; if it has not since the last probe, log what blocks it."""
         asked = clock.monotonic()
         waited = asked - self._answered
         if self._answered and waited > PROBE_SECONDS * 1.5:
@@ -166,7 +159,8 @@ class Heartbeat:
                 waited,
                 self._culprit(),
             )
-            self._call(self._on_blocked, waited)
+            self._state.telemetry.blocked.inc()
+            self._state.telemetry.loop_lag.set(waited)
         elif not self._answered:
             self._answered = asked
         self._call(self._answer, asked)
@@ -185,7 +179,10 @@ class Heartbeat:
         task = asyncio.current_task(self._worker_loop)
         frame = sys._current_frames().get(self._worker_thread)
         stack = "".join(traceback.format_stack(frame)[-4:]) if frame is not None else ""
-        return f"{self._name_of(task)}\n{stack}"
+        for run in list(self._state.running.values()):
+            if task is not None and run.task is task:
+                return f"the handler of {run.job_name} ({run.run_id})\n{stack}"
+        return f"{task.get_name() if task is not None else 'something'}\n{stack}"
 
     def _call(self, callback: Callable[..., None], *arguments: object) -> None:
         """In the worker's loop."""

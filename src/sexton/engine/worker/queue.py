@@ -1,7 +1,7 @@
 """The queue in PostgreSQL: claims, and what becomes of claimed runs, a batch in one statement.
 
-Everything but the claim names (run, node, claim). What is no longer held under that claim is not touched, and
-comes back as lost.
+Every statement but the claim names (run, node, claim). It leaves a run alone that the node does not hold
+under that claim any more, and returns it as lost.
 """
 
 from __future__ import annotations
@@ -38,17 +38,20 @@ from sexton.targets.handler import is_shared
 log = logging.getLogger("sexton")
 
 
+# The connections with which a worker claims and records.
+MOST_OWN = 4
 # A queue with limits is locked for three statements; a process that is stopped between them loses the lock.
 HOLD_SECONDS = 2
 BUSY_SECONDS = 0.1
-# A run that a handler finishes in its own transaction is held until COMMIT. Should that not arrive, as the
-# worker was stopped or cut off, the transaction is undone after this long, and the run can be taken over.
+# A run that a handler finishes in its own transaction is locked until COMMIT. If that does not come, since
+# the worker was stopped or cut off, PostgreSQL rolls back after this long, and another worker can take the
+# run.
 COMMIT_SECONDS = 15.0
 
-# What a claim takes for jobs that do not say it.
+# The parameters of a claim for jobs that do not set them.
 CLAIM_DEFAULTS: dict[str, Any] = {"timeout_seconds": DEFAULTS.timeout_seconds}
 
-# Errors that the same row would meet again: too deep, too big, not what the column takes.
+# Errors that the same row would cause again: too deep, too big, or not what the column takes.
 REFUSALS = (
     asyncpg.DataError,
     asyncpg.ProgramLimitExceededError,
@@ -57,24 +60,31 @@ REFUSALS = (
 
 
 class Lanes(NamedTuple):
-    """What a worker may claim from: freely, and under the limits of queues; and of each of them the kind of
-    target with what its runs need."""
+    """The lanes that a worker may claim from: freely, and under the limits of queues; and for each lane the
+    kind of target and what its runs need."""
 
     free: list[int]
     limited: list[int]
     needs: dict[int, tuple[str, str]]
 
+    @classmethod
+    def of(cls, rows: Sequence[asyncpg.Record]) -> Lanes:
+        """From the rows of `claiming/list_lanes`."""
+        free = [row["id"] for row in rows if not row["limited"]]
+        limited = [row["id"] for row in rows if row["limited"]]
+        return cls(free, limited, {row["id"]: (row["target"], row["handler"]) for row in rows})
+
 
 class Suspects(NamedTuple):
-    """The lanes in which runs wait that may end their process, and the jobs whose runs are treated alike."""
+    """The lanes with runs that may end their process, and the jobs of such runs."""
 
     lanes: frozenset[int]
     jobs: frozenset[int]
 
 
 class Limited(NamedTuple):
-    """A claim under limits: whether something was left that could go but for them, and in how many seconds
-    it is worth looking again (None: when something has ended)."""
+    """A claim under limits. `remaining`: only the limits kept other runs back; `seconds`: when to look again
+    (None: when a run has ended)."""
 
     rows: list[asyncpg.Record]
     remaining: bool = False
@@ -82,15 +92,15 @@ class Limited(NamedTuple):
 
 
 class RunQueue:
-    """The connections that a worker claims and writes with, and those it lends to handlers. Neither are made
-    before they are needed."""
+    """The connections with which a worker claims and records, and those that it lends to handlers. Both kinds
+    are made on first use."""
 
-    def __init__(self, database: Database, *, size: int = 4, lent: int = 10) -> None:
+    def __init__(self, database: Database, *, most_lent: int = 10) -> None:
         self._database = database
-        self._sizes = size, lent
+        self._most_lent = most_lent
 
     async def open(self) -> None:
-        database, (size, lent) = self._database, self._sizes
+        database = self._database
 
         async def pool(
             name: str, most: int, reset: Callable[[Connection], Awaitable[None]] | None, **settings: str
@@ -106,9 +116,9 @@ class RunQueue:
 
         hold = {"idle_in_transaction_session_timeout": f"{HOLD_SECONDS}s"}
         try:
-            self._pool = await pool("sexton worker", size, keep_session, **hold, **BY_KEY)
-            # Without `keep_session`: what a handler has set in its session must not meet the next one.
-            self._lent = await pool("sexton handlers", lent, None)
+            self._pool = await pool("sexton worker", MOST_OWN, keep_session, **hold, **BY_KEY)
+            # Without `keep_session`: settings of one handler's session must not reach the next handler.
+            self._lent = await pool("sexton handlers", self._most_lent, None)
         except (*LOST, asyncpg.PostgresError) as error:
             raise unavailable(error) from error
 
@@ -140,9 +150,7 @@ class RunQueue:
             shared=list(filter(is_shared, handlers)),
             app=app,
         )
-        free = [row["id"] for row in rows if not row["limited"]]
-        limited = [row["id"] for row in rows if row["limited"]]
-        return Lanes(free, limited, {row["id"]: (row["target"], row["handler"]) for row in rows})
+        return Lanes.of(rows)
 
     async def claim(
         self, node: int, lanes: Sequence[int], limit: int, *, now: datetime | None = None
@@ -168,8 +176,8 @@ class RunQueue:
         company: int | None = None,
         now: datetime | None = None,
     ) -> list[asyncpg.Record]:
-        """Runs that may end the process of their worker: for one that has nothing else. `company`: beside
-        runs that it has already, of which so many may be together."""
+        """Claim runs that may end the process of their worker, for a worker that has no others. `company`: it
+        has such runs already, of which so many may be together."""
         return await self._write(
             "claiming/claim_suspects",
             node=node,
@@ -189,8 +197,8 @@ class RunQueue:
         company: int | None = None,
         now: datetime | None = None,
     ) -> Limited:
-        """From lanes whose queues have limits. `company`: one run that may end the process of its worker, and
-        may run beside so many others."""
+        """Claim from lanes whose queues have limits. `company`: one run that may end the process of its
+        worker, and that may be together with so many others."""
         async with self.connection() as connection:
             try:
                 async with connection.transaction():
@@ -207,27 +215,17 @@ class RunQueue:
     async def claim_limited_in(
         self, connection: Connection, node: int, lanes: Sequence[int], limit: int, **how: Any
     ) -> tuple[Share, list[int]]:
-        """In an open transaction, which holds the locks of the queues until its end; the runs by their
-        ids."""
-        share = await self._share_out(connection, node, lanes, limit, **how)
-        return share, await self._claim_share(connection, node, share)
-
-    async def _share_out(
-        self, connection: Connection, node: int, lanes: Sequence[int], limit: int, **how: Any
-    ) -> Share:
-        await self._database.fetch("claiming/lock_queues", on=connection, lanes=lanes)
-        rows = await self._database.fetch(
-            "claiming/read_limited", on=connection, node=node, lanes=lanes, limit=limit, **how
-        )
-        return share_out([Stretch(*row) for row in rows], limit)
-
-    async def _claim_share(self, connection: Connection, node: int, share: Share) -> list[int]:
+        """In an open transaction, which locks the queues until its end. Returns the ids of the runs."""
+        fetch = self._database.fetch
+        await fetch("claiming/lock_queues", on=connection, lanes=lanes)
+        rows = await fetch("claiming/read_limited", on=connection, node=node, lanes=lanes, limit=limit, **how)
+        share = share_out([Stretch(*row) for row in rows], limit)
         noted = {
             number: queue for number, queue in share.queues.items() if queue.runs or queue.cut is not None
         }
         if not noted:
-            return []
-        rows = await self._database.fetch(
+            return share, []
+        rows = await fetch(
             "claiming/claim_chosen",
             on=connection,
             node=node,
@@ -239,20 +237,20 @@ class RunQueue:
             keys=[queue.key or queue.cut for queue in noted.values()],
             **CLAIM_DEFAULTS,
         )
-        return [row["id"] for row in rows]
+        return share, [row["id"] for row in rows]
 
     async def count_in(self, node: int, runs: Sequence[int]) -> None:
-        """Let runs count that were claimed before their queues had limits."""
+        """Count runs that were claimed before their queues had limits."""
         await self._fetch("claiming/count_in", node=node, runs=runs)
 
     async def suspects(self, lanes: Sequence[int], *, now: datetime | None = None) -> Suspects:
-        """What waits in these lanes, or comes there, and may end the process of its worker."""
+        """What these lanes have, or may get, of runs that may end the process of their worker."""
         [row] = await self._fetch("claiming/find_suspects", lanes=lanes, now=now)
         return Suspects(frozenset(row["lanes"]), frozenset(row["jobs"]))
 
     async def move_ids_on(self, highest: int) -> None:
-        """See that no id of a run is given out again: after a failover that lost transactions, the sequence
-        may be behind what this worker has claimed."""
+        """Make sure that no id of a run is given out again: after a failover that lost transactions, the
+        sequence may be behind the runs that this worker has claimed."""
         if await self._database.fetch("claiming/move_ids_on", run_id=highest):
             log.error(
                 "the database has gone back in time: it did not know the run %s; ids go on beyond it",
@@ -260,8 +258,8 @@ class RunQueue:
             )
 
     async def release_unknown(self, node: int, known: Sequence[int], *, now: datetime | None = None) -> int:
-        """Give back what the node holds beyond the runs it knows of; how many there were."""
-        # There is no index for this: on a connection of the pool, which may scan.
+        """Give back the runs that the node holds without knowing of them; returns how many."""
+        # No index helps here: use a connection of the database's pool, which may scan.
         [row] = await self._database.fetch("claiming/release_unknown", node=node, known=known, now=now)
         return int(row[0])
 
@@ -273,7 +271,7 @@ class RunQueue:
     async def finish_in(
         self, connection: Connection, node: int, done: Successes, *, now: datetime | None = None
     ) -> set[int]:
-        """The success of runs in a transaction of their handler's; those that the node held no more."""
+        """Record the success of runs in a transaction of their handler; returns those that were lost."""
         await connection.execute(
             f"set local idle_in_transaction_session_timeout = {round(COMMIT_SECONDS * 1000)}"
         )
@@ -287,7 +285,7 @@ class RunQueue:
         return await self._record_rows("recording/end", END, rows, node=node, now=now)
 
     async def retry(self, node: int, rows: Sequence[Again], *, now: datetime | None = None) -> set[int]:
-        """Runs to be tried again, or put off by their handlers."""
+        """Runs to try again, or that their handlers have snoozed."""
         return await self._record_rows("recording/retry", AGAIN, rows, node=node, now=now)
 
     async def wait(self, node: int, rows: Sequence[Waiting], *, now: datetime | None = None) -> set[int]:
@@ -305,7 +303,7 @@ class RunQueue:
         company: int = 0,
         now: datetime | None = None,
     ) -> set[int]:
-        """Runs (id, claim, why) given back as if they had not been claimed. `company`: as suspects, of which
+        """Give runs (id, claim, why) back as if they had not been claimed. `company`: as suspects, of which
         so many may be together."""
         return await self._record_rows(
             "recording/release",
@@ -318,7 +316,7 @@ class RunQueue:
         )
 
     async def recorded(self, node: int, mine: Sequence[tuple[int, int, int]], since: datetime) -> set[int]:
-        """Which of these (run, claim, job) are in history: for when an answer was lost."""
+        """Which of these (run, claim, job) are in history: after an answer was lost."""
         columns = by_column(("runs", "claims", "jobs"), mine)
         rows = await self._fetch("recording/find_recorded", node=node, since=since, **columns)
         return {row["run_id"] for row in rows}
@@ -374,8 +372,8 @@ class RunQueue:
 
     @asynccontextmanager
     async def lent(self) -> AsyncIterator[Connection]:
-        """A connection for a handler: it waits for one as long as its own time allows, and keeps no claim and
-        no outcome waiting."""
+        """A connection for a handler. The handler waits for it as long as its timeout allows, and never
+        delays a claim or an outcome."""
         try:
             async with self._lent.acquire() as connection:
                 yield connection

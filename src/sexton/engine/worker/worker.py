@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
-from typing import Any
 
 from sexton.config import EVERY, Settings
 from sexton.engine.cluster.application import Application
@@ -55,12 +54,11 @@ SHOWN = 10
 
 
 class Worker:
-    """Runs what it has handlers for: those of an application, and Sexton's own.
+    """Carries out runs with the handlers of an application, and with Sexton's own.
 
-    `loops` names those of its loops that run by themselves: a test turns the others. `broker` is the
-    connection to the broker of the settings, `queue` that to the database, unless they are given. Runs that
-    may end the process go to `isolation`, if there is one; with `suspects` this is such a process, and claims
-    nothing else. `begun` is the descriptor of the memory that it shares with its parent.
+    `loops` names the loops that run by themselves; tests drive the others. Runs that may end the process go
+    to `isolation`, if there is one. With `suspects`, this is such an isolated process, and claims only such
+    runs. `begun` is the descriptor of the memory that it shares with its parent.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class Worker:
         self.telemetry = telemetry or Telemetry()
         self.state = state = WorkerState(settings, self.telemetry, now, begun)
         self.isolation = isolation
-        self.queue = queue or RunQueue(database, lent=min(state.concurrency, TRANSACTIONS))
+        self.queue = queue or RunQueue(database, most_lent=min(state.concurrency, TRANSACTIONS))
         self.served = served(settings)
         self._outbound = Outbound(settings)
         self._capture = Capture()
@@ -113,16 +111,12 @@ class Worker:
             on_rewind=self.telemetry.rewinds.inc,
         )
         self.heartbeat = Heartbeat(
+            state,
             database,
             self.membership,
-            beat_seconds=settings.heartbeat_seconds,
-            running=lambda: state.in_hand,
-            lanes=state.lanes_in_hand,
             on_identity=self._become,
             on_lost=self._abandon,
             on_cancel=self.runner.cancel,
-            on_blocked=self._blocked,
-            name_of=self._name_of,
         )
         make_broker = choose_broker(settings)
         if broker is None and make_broker is not None:
@@ -182,7 +176,7 @@ class Worker:
             self.receiver.start()
 
     async def stop(self, grace: float | None = None) -> None:
-        """Take no more work, give what runs a while to end, give the rest back, and leave."""
+        """Take no more work, give running handlers time to end, give the other runs back, and leave."""
         await self.drain(grace)
         await self.watcher.stop()
         await self.outcome_writer.stop()
@@ -195,7 +189,7 @@ class Worker:
         await self.queue.close()
 
     async def drain(self, grace: float | None = None) -> None:
-        """Take no more work, give what runs a while to end, and give the rest back."""
+        """Take no more work, give running handlers time to end, and give the other runs back."""
         state = self.state
         await self.claimer.stop()
         if self.receiver is not None:
@@ -240,23 +234,13 @@ class Worker:
         self.claimer.wake()
 
     def _abandon(self, node: int) -> None:
-        """Declared dead: nothing that runs here is ours any more."""
+        """This worker was declared dead: its runs belong to others now."""
         self.state.leave()
         for run in list(self.state.running.values()):
             self.runner.stop_run(run, "lost")
 
-    def _blocked(self, seconds: float) -> None:
-        self.telemetry.blocked.inc()
-        self.telemetry.loop_lag.set(seconds)
-
-    def _name_of(self, task: asyncio.Task[Any] | None) -> str:
-        for run in list(self.state.running.values()):
-            if task is not None and run.task is task:
-                return f"the handler of {run.job_name} ({run.run_id})"
-        return task.get_name() if task is not None else "something"
-
     async def _announce(self, step: Callable[..., Awaitable[None]]) -> None:
-        """Show the other nodes that this one drains, or leaves."""
+        """Record that this worker drains, or leaves."""
         try:
             async with self.queue.connection() as connection:
                 await step(self._database, on=connection)
@@ -276,6 +260,6 @@ class Worker:
 
 
 def _named(runs: Collection[RunContext]) -> str:
-    """The first few of them, and how many there are beside."""
+    """The first few runs, and how many more there are."""
     shown = [f"{run.job_name} ({run.run_id})" for run, _ in zip(runs, range(SHOWN), strict=False)]
     return ", ".join(shown) + (f" and {len(runs) - SHOWN} more" if len(runs) > SHOWN else "")

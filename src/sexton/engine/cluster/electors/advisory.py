@@ -1,8 +1,7 @@
 """Session advisory locks of PostgreSQL, on a connection of their own: free as soon as the session ends.
 
-A process that is stopped keeps its session, and so its locks, for as long as it is stopped. So a lock counts
-only together with the node lease: once that is over, the node that should lead next ends the holder's
-session.
+A stopped process keeps its session, and so its locks. So a lock counts only together with the lease of the
+node: after the end of the lease, the node that should lead next ends the session of the lock's owner.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from sexton import clock
 from sexton.engine.cluster.electors.base import Elector, View, patience, unreachable
 from sexton.engine.cluster.lease import trusted_until
 from sexton.errors import InvalidField, Unavailable
-from sexton.postgres.database import Database
+from sexton.postgres.database import Database, close_connection
 from sexton.postgres.servers import LOST, Servers, require_writable
 
 T = TypeVar("T")
@@ -77,7 +76,7 @@ class AdvisoryElector(Elector):
             connection, self._connection = self._connection, None
             self.backend_pids = []
             connection.remove_termination_listener(self._ended)
-            await _close(connection)
+            await close_connection(connection)
 
     async def _try(self, connection: asyncpg.Connection[asyncpg.Record], shards: Collection[int]) -> set[int]:
         rows = await self._fetch(connection, "cluster/lock_shards", shards=list(shards))
@@ -106,8 +105,8 @@ class AdvisoryElector(Elector):
         )
 
     async def _require_own_backend(self, connection: asyncpg.Connection[asyncpg.Record]) -> int:
-        """A pooler that lends out a backend for a transaction would leave our locks with strangers. It gives
-        itself away by the process number it made up, and by serving two clients with one backend."""
+        """Refuse a pooler that lends out a backend for a transaction: other clients would get our locks. Such
+        a pooler invents a process number, and serves two clients with one backend."""
         pid: int = await connection.fetchval("select pg_backend_pid()")
         if pid == connection.get_server_pid():
             return pid
@@ -125,7 +124,7 @@ class AdvisoryElector(Elector):
                         hint="connect to PostgreSQL itself, or set SEXTON_ELECTOR=postgres",
                     )
         finally:
-            await _close(other)
+            await close_connection(other)
         return pid
 
     async def _fetch(
@@ -138,8 +137,8 @@ class AdvisoryElector(Elector):
         try:
             return await asked
         except BaseException as error:
-            # Also if it was given up waiting: our locks may stay with the session for long, so the node must
-            # not vouch for it any more, and the node that should lead next may end it.
+            # Also if we stopped waiting: the session may keep our locks for long. So this node must not list
+            # it as its own any more, and the node that should lead next may end it.
             self._ended(connection)
             connection.terminate()
             if isinstance(error, (*LOST, asyncpg.PostgresError)):
@@ -147,15 +146,8 @@ class AdvisoryElector(Elector):
             raise
 
     def _ended(self, connection: object) -> None:
-        """The session is over, or as good as over, and with it our locks: another node may hold them."""
+        """The session has ended, or will end, and with it our locks: another node may hold them."""
         if connection is self._connection:
             self._connection, self.backend_pids = None, []
             self.trusted_until = -math.inf
             self.on_lost()
-
-
-async def _close(connection: asyncpg.Connection[asyncpg.Record]) -> None:
-    try:
-        await connection.close(timeout=1)
-    except LOST:
-        connection.terminate()

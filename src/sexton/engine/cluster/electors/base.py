@@ -1,9 +1,9 @@
 """The contract of an elector: it decides which node holds a shard.
 
-Membership is PostgreSQL's business whichever elector is used: nodes have a lease there, and rendezvous
-hashing over those that live says which should lead what. The elector then makes sure that one of them holds a
-shard at a time, and takes it from one that vanishes. Even a wrong answer does no harm: the epoch of a shard
-is minted in PostgreSQL when it is taken, and every firing is fenced by it.
+Membership is in PostgreSQL with every elector: nodes have a lease there, and rendezvous hashing over the live
+nodes says which of them should lead which shard. The elector makes sure that only one node holds a shard at a
+time, and takes it from a node that vanishes. A wrong answer does no harm: PostgreSQL gives out the epoch of a
+shard when a node takes it, and that epoch fences every firing.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ class View:
 
 
 class Elector(ABC):
-    """Calls come one at a time, from one task. What cannot be reached is `Unavailable`; the next call may
-    find it again. `trusted_until`, on the monotonic clock, is how long what `renew` said is surely true; it
-    is counted from before the renewal was sent. An elector that learns of a loss by itself sets it back and
-    calls `on_lost`.
+    """Calls come one at a time, from one task. A call raises `Unavailable` if the server cannot be reached;
+    the next call may reach it. Until `trusted_until`, on the monotonic clock, the last answer of `renew` is
+    surely true; it counts from the moment before the renewal was sent. An elector that learns of a loss by
+    itself sets `trusted_until` back and calls `on_lost`.
     """
 
     name: str
 
-    # Whether holding a shard is enough to take it, though its old leader's node lease in PostgreSQL is good.
+    # Whether a node that holds a shard may take it although the lease of its old leader has not ended.
     final = True
 
     def __init__(self) -> None:
@@ -57,33 +57,34 @@ class Elector(ABC):
 
     @abstractmethod
     async def open(self, cluster: str) -> None:
-        """Get ready, for the shards of this cluster. Refuses what can never work with `InvalidField`; need
-        not reach its server."""
+        """Prepare for the shards of this cluster. Raises `InvalidField` for what can never work. It need not
+        reach the server."""
 
     @abstractmethod
     async def renew(self, view: View) -> set[int]:
-        """Prolong what we hold, connecting first if need be. Returns the shards of the view that are ours."""
+        """Renew what this node holds; connect first if necessary. Returns the shards of the view that it
+        holds."""
 
     @abstractmethod
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
-        """Try to hold these, which we do not. Returns those that are ours now."""
+        """Try to hold these shards. Returns those that this node holds now."""
 
     @abstractmethod
     async def release(self, shards: Collection[int]) -> None:
-        """Give these up, if they are ours, so that others can hold them at once."""
+        """Release these shards, so that other nodes can hold them at once."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Give everything up at once, and disconnect. It can be opened again."""
+        """Release everything at once, and disconnect. The elector can be opened again."""
 
 
 def patience(lease_seconds: float) -> float:
-    """How long an answer is waited for: a lease must survive one that does not come."""
+    """How long to wait for an answer: a lease must survive a missing one."""
     return min(lease_seconds / 4, LONGEST_PATIENCE)
 
 
 def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
-    """The one error for everything that a client library raises when its server does not answer."""
+    """The error for everything that a client library raises when its server does not answer."""
     return Unavailable(
         "elector_unavailable",
         f"the elector {name} cannot be reached: {complaint(error, address)}",

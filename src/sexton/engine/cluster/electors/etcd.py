@@ -1,7 +1,7 @@
 """etcd: one lease per node, one key per shard bound to it. When the lease ends, all its keys are gone.
 
-A key is put if it is absent, in a transaction; the lease is kept alive by every renewal. etcd counts leases
-in whole seconds, grants what it thinks right, and looks for those that ended twice a second.
+A transaction puts a key if it is absent; every renewal keeps the lease alive. etcd counts leases in whole
+seconds, decides itself how long they are, and looks for ended ones twice a second.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ class EtcdElector(Elector):
             await self._disconnect()
 
     async def _each(self, shards: list[int], make: Callable[[Any, bytes], tuple[Any, Any]]) -> list[bool]:
-        """For every shard: if something holds for its key, do something; whether it did. One round trip."""
+        """For every shard: carry out the action on its key if the condition is true; returns whether it was.
+        One round trip."""
         client = self._connected()
         nested = []
         for shard in shards:
@@ -130,7 +131,7 @@ class EtcdElector(Elector):
     async def _disconnect(self) -> None:
         if self._client is not None:
             client, self._client = self._client, None
-            with contextlib.suppress(aetcd.ClientError, OSError):  # it is of no use any more
+            with contextlib.suppress(aetcd.ClientError, OSError):  # the client is not needed any more
                 await client.close()
 
 

@@ -1,9 +1,8 @@
 """Redis: one key per shard with the holder as its value, which ends by itself unless it is renewed.
 
-Keys are set if absent; renewal and release are scripts that compare the holder, so that no node prolongs
-or deletes the key of another. Each takes one round trip for all shards of a node. A Redis that
-forgets its keys, by a restart or a failover, lets two nodes hold a shard for a moment: the epochs in
-PostgreSQL decide then.
+Keys are set if absent. Renewal and release are scripts that compare the holder, so that no node renews or
+deletes the key of another. Each takes one round trip for all shards of a node. A Redis that loses its keys,
+in a restart or a failover, lets two nodes hold a shard for a moment: then the epochs in PostgreSQL decide.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """ZooKeeper: one ephemeral node per shard, which lives as long as the session of its holder.
 
-The client keeps its session alive from threads of its own. When the connection is suspended nothing that was
-held may be trusted; when the session is lost, so is everything held. A renewal is a round trip of its own, so
-that a process that was stopped does not trust a session that ended meanwhile.
+Threads of the client keep its session alive. While the connection is suspended, the elector trusts nothing
+that it holds; when the session is lost, it has lost everything. A renewal makes its own round trip, so that a
+process that was stopped does not trust a session that has ended meanwhile.
 
-Because the threads go on when the rest of a process hangs, a shard counts as held only together with the node
-lease: the node that should lead next removes what belongs to a node that PostgreSQL has not heard of for a
-lease.
+The threads go on when the rest of a process hangs. So a shard counts as held only together with the lease of
+the node: the node that should lead next removes the nodes of an owner whose lease in PostgreSQL has ended.
 """
 
 from __future__ import annotations
@@ -65,12 +64,7 @@ class ZooKeeperElector(Elector):
         if self._losses != losses or not client.connected:
             raise unreachable(self.name, KazooException("the connection was lost"))
         self.trusted_until = trusted_until(before, self._lease)
-        session = client.client_id[0]
-        return {
-            shard
-            for shard, stat in zip(view.epochs, found, strict=True)
-            if stat is not None and stat.ephemeralOwner == session
-        }
+        return {shard for shard, stat in zip(view.epochs, found, strict=True) if _is_own(client, stat)}
 
     async def acquire(self, shards: Collection[int], view: View) -> set[int]:
         client = await self._session()
@@ -84,12 +78,7 @@ class ZooKeeperElector(Elector):
         client = await self._session()
         paths = [self._path(shard) for shard in shards]
         found = await self._all(client.exists_async(path) for path in paths)
-        session = client.client_id[0]
-        ours = [
-            path
-            for path, stat in zip(paths, found, strict=True)
-            if stat is not None and stat.ephemeralOwner == session
-        ]
+        ours = [path for path, stat in zip(paths, found, strict=True) if _is_own(client, stat)]
         await self._all((client.delete_async(path) for path in ours), NoNodeError)
 
     async def close(self) -> None:
@@ -110,8 +99,8 @@ class ZooKeeperElector(Elector):
         return {shard for shard, path in zip(shards, made, strict=True) if path is not None}
 
     async def _stale(self, client: KazooClient, shards: list[int], view: View) -> list[int]:
-        """Shards held by nodes whose lease in PostgreSQL is over. A node may have joined since our last beat,
-        so only a node that is missing from two of them counts."""
+        """Shards held by nodes whose lease in PostgreSQL has ended. A node may have joined since our last
+        beat, so only a node that is missing from two beats counts."""
         found = await self._all((client.get_async(self._path(shard)) for shard in shards), NoNodeError)
         suspects = {
             (shard, int(answer[0]))
@@ -158,7 +147,7 @@ class ZooKeeperElector(Elector):
             self.on_lost()
 
     async def _all(self, calls: Iterable[Any], *expected: type[Exception]) -> list[Any]:
-        """The answers to calls that are all under way at once; None for one that failed as expected."""
+        """The answers to calls that run at the same time; None for a call that failed as expected."""
         answers = await asyncio.gather(*(_answer(call) for call in calls), return_exceptions=True)
         for answer in answers:
             if isinstance(answer, (KazooException, KazooTimeoutError)) and not isinstance(answer, expected):
@@ -171,8 +160,13 @@ class ZooKeeperElector(Elector):
         return f"{self._root}/{shard}"
 
 
+def _is_own(client: KazooClient, stat: Any) -> bool:
+    """Whether a node is there, and belongs to this session."""
+    return stat is not None and stat.ephemeralOwner == client.client_id[0]
+
+
 def _answer(call: Any) -> asyncio.Future[Any]:
-    """What a thread of the client will have to say, for the event loop."""
+    """The answer of a thread of the client, for the event loop."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -193,7 +187,7 @@ def _answer(call: Any) -> asyncio.Future[Any]:
 
 
 def _quiet() -> logging.Logger:
-    """What the library has to say of every lost connection is said by the guard, once."""
+    """Silence the library: the guard logs a lost connection, once."""
     logger = logging.getLogger("sexton.kazoo")
     logger.setLevel(logging.CRITICAL)
     return logger
