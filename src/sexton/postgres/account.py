@@ -55,7 +55,7 @@ class Account(NamedTuple):
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def write(self, path: Path, text: str) -> None:
-        """Write a file of the account's anew: root must not follow what the account may have put there."""
+        """Replace a file of the account: root must not follow a link that the account has put there."""
         path.unlink(missing_ok=True)
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -64,7 +64,8 @@ class Account(NamedTuple):
         self.own(path)
 
     def take_over(self, cluster: Path) -> None:
-        """A cluster that root has copied or restored belongs to root: give all of it to the account."""
+        """Give all files of the cluster to the account: if root has copied or restored it, they are
+        root's."""
         if self.other and cluster.stat().st_uid != self.uid:
             for directory, names, files in os.walk(cluster):
                 for name in (*names, *files):
@@ -80,7 +81,7 @@ class Account(NamedTuple):
             return False
 
     def name_of(self, cluster: Path) -> str:
-        """What a program that runs as this user and in the cluster's directory calls it."""
+        """The path of the cluster for a program that runs as this user in the cluster's directory."""
         return "/proc/self/cwd" if self.other and Path("/proc/self/cwd").exists() else str(cluster)
 
     def run(
@@ -126,17 +127,17 @@ class Account(NamedTuple):
             group=self.gid if self.other else None,
             extra_groups=() if self.other else None,
             umask=0o077,
-            # Ctrl-C while the cluster is being made is for Python to act on.
+            # Only Python reacts to Ctrl-C while the cluster is made.
             start_new_session=True,
             check=False,
         )
 
 
 def _system_user() -> pwd.struct_passwd:
-    """The user `sexton`, made if need be; where none can be made, one that is there for such uses."""
+    """The user `sexton`, which is made if necessary; if that fails, an existing system user."""
     with contextlib.suppress(KeyError):
         return pwd.getpwnam(SYSTEM_USER)
-    # Of two `useradd` at once, the second replaces the user of the first with another uid.
+    # If two `useradd` run at once, the second replaces the user of the first with another uid.
     with contextlib.suppress(OSError), FileLock.exclusive(USERS_LOCK, seconds=USERS_SECONDS):
         if made := _make_system_user():
             return made
@@ -154,19 +155,11 @@ def _make_system_user() -> pwd.struct_passwd | None:
     with contextlib.suppress(KeyError):  # another process has made it meanwhile
         return pwd.getpwnam(SYSTEM_USER)
     for command in (
-        [
-            "useradd",
-            "--system",
-            "--user-group",
-            "--no-create-home",
-            "--home-dir",
-            "/nonexistent",
-            SYSTEM_USER,
-        ],
-        ["adduser", "-S", "-D", "-H", SYSTEM_USER],
+        "useradd --system --user-group --no-create-home --home-dir /nonexistent",
+        "adduser -S -D -H",
     ):
         with contextlib.suppress(OSError):
-            subprocess.run(command, capture_output=True, check=False)
+            subprocess.run([*command.split(), SYSTEM_USER], capture_output=True, check=False)
         with contextlib.suppress(KeyError):
             made = pwd.getpwnam(SYSTEM_USER)
             told = "made the system account %s (uid %d), because PostgreSQL does not run as root"

@@ -1,8 +1,7 @@
-"""One change, as the audit keeps it: what was changed, from what to what, and what else is to be known of it.
+"""One change, as the audit keeps it: the object, its state before and after, and details.
 
-An entry is small, whatever was changed: of two states only the fields that differ are kept, a long value is
-cut and replaced by its beginning, its size and its hash, and what is called a password, a token or the like
-is masked.
+An entry is small, whatever has changed: of two states it keeps only the fields that differ. Of a long value
+it keeps the beginning, the size and the hash. It masks fields that are called password, token or the like.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ LARGEST_VALUE = 2000
 LARGEST_STATE = 16_000
 CUT_TO = 100
 LONGEST_REASON = 1000
-# Names of fields and headers whose values are not for other eyes.
+# Names of fields and headers whose values are confidential.
 SECRET = re.compile(
     r"pass(word|wd|phrase)|secret|token|authorization|(^|_)auth(_|$)|api_?key|credential|cookie|private_?key"
 )
@@ -36,7 +35,7 @@ USERINFO = re.compile(r"(?<=://)[^/?#\s@]*:[^/?#\s@]*(?=@)")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """From where a change comes: through which face, and the caller's address; of Sexton itself, the node."""
+    """The source of a change: the face, and the caller's address; for Sexton itself, the node."""
 
     face: Face
     address: str | None = None
@@ -44,8 +43,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What a command has changed. `job_id` is the job that was changed, or whose run; `jobs` are those of a
-    change of many, as PostgreSQL writes a multirange."""
+    """What a command has changed. `job_id` is the changed job, or the job of the changed run; `jobs` are the
+    jobs of a change of many, as PostgreSQL writes a multirange."""
 
     action: str
     actor: str
@@ -70,7 +69,7 @@ def difference(before: State, after: State) -> tuple[dict[str, Any], dict[str, A
 
 
 def state_text(state: State | None) -> str | None:
-    """A state as it is kept: masked, and cut where it is long; None if there is nothing to it."""
+    """A state as the audit keeps it: masked, and with long values cut; None for an empty state."""
     if not state:
         return None
     shown = {name: masked(value, name, names=name in TARGETS) for name, value in state.items()}
@@ -85,8 +84,8 @@ def state_text(state: State | None) -> str | None:
 
 
 def masked(value: Any, name: str = "", *, names: bool = False) -> Any:
-    """The value of this name without passwords, in itself and in all that it holds. With `names`, it may hold
-    names of secrets, which are none themselves."""
+    """The value of this name without passwords, at any depth. `names`: it may hold names of secrets, which
+    are not confidential."""
     match value:
         case {"secret": str()} if names and len(value) == 1:
             return value

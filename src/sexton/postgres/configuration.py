@@ -1,4 +1,4 @@
-"""The settings of the private PostgreSQL, to the measure of the machine."""
+"""The settings of the private PostgreSQL, fitted to the machine."""
 
 from __future__ import annotations
 

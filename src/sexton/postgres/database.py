@@ -1,8 +1,8 @@
 """The one store: a pool of connections to PostgreSQL, and the statements that Sexton runs on it.
 
-Statements are files, one each, in `statements/`, and include what they share (`statement.py`). Every wait
-has a deadline. A connection that is lost, or does not lead to the primary any more, is reported as
-`Unavailable`, so that callers have one thing to catch and try again.
+Statements are files, one each, in `statements/`, and include what they share (`statement.py`). Every wait has
+a deadline. If a connection is lost, or does not lead to the primary any more, callers get `Unavailable`: one
+error to catch before they try again.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ BY_KEY = {
 # The same for the rest of a transaction.
 LOCALLY_BY_KEY = ";".join(f"set local {setting} = {value}" for setting, value in BY_KEY.items())
 
-# What PostgreSQL says when the same would work at another time: a row or a table is locked or being altered;
-# it runs out of something, such as its disk, or is being stopped.
+# Errors after which the same statement can work later: a row or a table is locked or altered; PostgreSQL runs
+# out of something, such as disk, or stops.
 NOT_NOW = (
     asyncpg.LockNotAvailableError,
     asyncpg.ObjectInUseError,
@@ -65,7 +65,7 @@ NOT_NOW = (
 
 
 class Database:
-    """Open it with `Database.open`; share it by everything in a process."""
+    """Open it with `Database.open`. All parts of a process share it."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Database:
         self.schema = schema
         self.pool = pool
         self.timeout = timeout
-        #: Whether a pooler is between us and PostgreSQL: there are no sessions then.
+        #: Whether a pooler is between this process and PostgreSQL: then there are no sessions.
         self.pooled = pooled
         self._statements = _statements(schema)
 
@@ -99,8 +99,8 @@ class Database:
         primary: bool = True,
         beside: Database | None = None,
     ) -> Self:
-        """`primary`: only a server that can be written to is taken. `beside`: another one of this address;
-        both learn at once where the primary is."""
+        """`primary`: connect only to a server that can be written to. `beside`: another database of this
+        address; both learn at once where the primary is."""
         try:
             servers = Servers(url, primary=primary) if beside is None else beside.servers
         except ValueError as error:
@@ -164,9 +164,9 @@ class Database:
 
     @asynccontextmanager
     async def alone(self, lock: int) -> AsyncIterator[Connection | None]:
-        """A connection for something that only one process does at a time; None if another one does it."""
+        """A connection for work that only one process does at a time; None if another process does it."""
         if self.pooled:
-            # Without sessions the lock belongs to a transaction, which is kept open beside the work.
+            # Without sessions the lock belongs to a transaction, which stays open beside the work.
             async with self.transaction() as guard:
                 await guard.execute("set local idle_in_transaction_session_timeout = 0")
                 if not await guard.fetchval("select pg_try_advisory_xact_lock($1)", lock):
@@ -190,7 +190,7 @@ class Database:
             yield connection
 
     async def time(self, connection: Connection) -> datetime:
-        """What the database's clock says: the time that counts, whatever that of this machine says."""
+        """The time of the database's clock, which counts; the clock of this machine does not."""
         said: datetime = await connection.fetchval("select clock_timestamp()")
         return said
 
@@ -219,7 +219,7 @@ class Database:
         await self.fetch(statement, on=on, **parameters)
 
     def prepared(self, statement: str, /, **parameters: Any) -> tuple[str, list[Any]]:
-        """The text of a statement and its arguments, for a caller that runs it by itself."""
+        """The text of a statement and its arguments, for a caller that runs it itself."""
         found = self._statements[statement]
         return found.text, found.arguments(parameters)
 
@@ -238,8 +238,8 @@ class Database:
 
 @lru_cache(maxsize=16)
 def _statements(schema: str) -> dict[str, Statement]:
-    """Every statement for a schema. All files are read at once: a process must never read those of a newer
-    release."""
+    """Every statement for a schema. All files are read at once: a process must never read files of a newer
+    version."""
     return {
         name: replace(statement, text=in_schema(statement.text, schema))
         for name, statement in load_all().items()
@@ -275,8 +275,8 @@ async def _direct(
 async def _pooled(
     make: Callable[..., Awaitable[asyncpg.Pool[asyncpg.Record]]],
 ) -> asyncpg.Pool[asyncpg.Record]:
-    """Connections through a pooler. In statement mode it refuses transactions, without which nothing is safe:
-    the first thing that a new connection is asked is in one."""
+    """Connections through a pooler. A pooler in statement mode refuses transactions, and Sexton needs them:
+    so the first statement of a new connection is in one."""
     try:
         return await make(pooled=True)
     except (asyncpg.PostgresError, asyncpg.InterfaceError) as error:
@@ -290,14 +290,15 @@ async def _pooled(
 
 
 async def keep_session(_connection: Connection) -> None:
-    """Nothing of a session is left behind when a connection goes back to the pool, so the statement that
-    would reset it is saved: it would double the number of statements of an idle node."""
+    """Do not reset a session when its connection goes back to the pool: nothing in it needs a reset, and the
+    statement would double the number of statements of an idle node."""
 
 
 @asynccontextmanager
 async def lent_by(pool: asyncpg.Pool[asyncpg.Record]) -> AsyncIterator[Connection]:
-    """A connection of a pool. If it turns out to be read-only, its server is not the primary any more: every
-    connection of the pool is then made anew before its next use, wherever the primary is by that time."""
+    """A connection of a pool. If it is read-only, its server is not the primary any more: then every
+    connection of the pool is made again before its next use, to the server that is the primary by that
+    time."""
     connection = await pool.acquire(timeout=ACQUIRE_SECONDS)
     try:
         yield connection
@@ -305,13 +306,13 @@ async def lent_by(pool: asyncpg.Pool[asyncpg.Record]) -> AsyncIterator[Connectio
         await pool.expire_connections()
         raise
     finally:
-        # A statement that was given up is cancelled first, which a server that is gone does not answer.
+        # asyncpg first cancels an abandoned statement; a server that is gone does not answer that.
         await pool.release(connection, timeout=CLOSE_SECONDS)
 
 
 async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
-    """Try until the database can be reached, however long that takes: a node may be started before it. What
-    waiting does not cure is raised."""
+    """Try until the database answers, however long that takes: a node may start before it. Raises errors that
+    waiting does not cure."""
     pause = SHORTEST_PAUSE
     while True:
         try:
@@ -341,8 +342,8 @@ def unavailable(error: BaseException) -> Unavailable:
 
 
 def array_text(numbers: Sequence[float]) -> str:
-    """Numbers as PostgreSQL writes an array, for `$1::text::bigint[]`. Given a list, asyncpg looks at every
-    element in case it is a list itself, which takes longer than everything else about it."""
+    """Numbers as PostgreSQL writes an array, for `$1::text::bigint[]`. Given a list, asyncpg checks whether
+    each element is a list itself, and that takes longer than everything else."""
     return "{" + msgspec.json.encode(numbers).decode()[1:-1] + "}"
 
 
@@ -352,7 +353,7 @@ def by_column(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> dict[str, 
 
 
 async def close_connection(connection: asyncpg.Connection[asyncpg.Record]) -> None:
-    """Politely if it answers, else at once."""
+    """Close the connection, or drop it if the server does not answer."""
     try:
         await connection.close(timeout=CLOSE_SECONDS)
     except (*LOST, asyncpg.PostgresError):

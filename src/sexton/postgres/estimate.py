@@ -19,13 +19,14 @@ class Total(msgspec.Struct, frozen=True):
     estimated: Annotated[bool, about("True past 10,000: it is an estimate then.")] = False
 
     def headers(self) -> dict[str, str]:
-        """What a list says of the rows that it goes through, page by page."""
+        """The headers of a list, with the number of all its rows."""
         shown = {"Sexton-Total": str(self.count)}
         return {**shown, "Sexton-Total-Estimated": "true"} if self.estimated else shown
 
 
 async def total(context: Context, statement: str, **parameters: Any) -> Total:
-    """How many rows a statement has, which takes how many to look at as `most`. Inside a query."""
+    """How many rows a statement returns. Its parameter `most` bounds how many it reads. Call it inside a
+    query."""
     async with context.planned_anew():
         text, arguments = context.database.prepared(statement, most=MOST_EXACT + 1, **parameters)
         count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
@@ -35,8 +36,8 @@ async def total(context: Context, statement: str, **parameters: Any) -> Total:
 
 
 async def expected(context: Context, statement: str, **parameters: Any) -> int:
-    """How many rows the planner expects of a statement, which takes how many to look at as `most`. Where
-    statements are planned anew."""
+    """How many rows the planner expects of a statement with the parameter `most`. Call it where statements
+    are `planned_anew`."""
     text, arguments = context.database.prepared(statement, most=None, **parameters)
     plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
     return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])

@@ -1,4 +1,4 @@
-"""What PostgreSQL's programs and the system say, as an error that says what to do."""
+"""Errors of PostgreSQL's programs and of the system, with a hint what to do."""
 
 from __future__ import annotations
 
@@ -24,38 +24,19 @@ def explained(data: Path) -> Iterator[None]:
 
 
 def failure(message: str, said: str, data: Path) -> Unavailable:
-    """The error for what a program or the system said, with what to do about it."""
+    """The error for the output of a program or of the system, with a hint what to do."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if re.search(r"FATAL|PANIC|ERROR|error:", line)] or lines
     text = ": ".join([message, *telling[-1:]])
     code, hint = "private_server_failed", f"its log: {data / 'postgres' / 'log'} and {data / 'start.log'}"
-    for number, code_found, hint_found in (
-        (
-            errno.ENOSPC,
-            "disk_full",
-            f"make room on the disk of {data}, or choose another directory with --data",
-        ),
-        (
-            errno.EDQUOT,
-            "disk_full",
-            f"make room on the disk of {data}, or choose another directory with --data",
-        ),
-        (
-            errno.EACCES,
-            "data_directory_denied",
-            f"make {data} writable for you, or choose another with --data",
-        ),
-        (
-            errno.EPERM,
-            "data_directory_denied",
-            f"make {data} writable for you, or choose another with --data",
-        ),
-        (
-            errno.EROFS,
-            "data_directory_denied",
-            "the file system is read-only: choose another directory with --data",
-        ),
+    full = f"make room on the disk of {data}, or choose another directory with --data"
+    denied = f"make {data} writable for you, or choose another with --data"
+    read_only = "the file system is read-only: choose another directory with --data"
+    for numbers, code_found, hint_found in (
+        ((errno.ENOSPC, errno.EDQUOT), "disk_full", full),
+        ((errno.EACCES, errno.EPERM), "data_directory_denied", denied),
+        ((errno.EROFS,), "data_directory_denied", read_only),
     ):
-        if os.strerror(number) in said:
+        if any(os.strerror(number) in said for number in numbers):
             code, hint = code_found, hint_found
     return Unavailable(code, text, hint=hint)

@@ -1,4 +1,5 @@
-"""Locks on files: every user of the private server holds one. The kernel drops it with the process."""
+"""Locks on files: every process that uses the private server holds one. The kernel drops it with the
+process."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ POLL_SECONDS = 0.01
 
 
 class FileLock:
-    """A lock on a file, by `flock`: of the open file, so it ends with the last process that has it open."""
+    """A lock on an open file, by `flock`: it ends with the last process that has the file open."""
 
     def __init__(self, path: Path) -> None:
         self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

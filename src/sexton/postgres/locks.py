@@ -14,9 +14,9 @@ MAKE_PARTITION = 7_390_003
 #: One process moves timers after a change of the zone database.
 REPLAN = 7_390_004
 #: The upper half of `sexton.shards_lock()`, declared in `migrations/0001_engine.sql`: writers of timers share
-#: it, and a change of the number of shards holds it alone.
+#: it; a change of the number of shards holds it exclusively.
 SHARDS = 7_390_005
-#: One process makes the template of scratch databases, or copies it.
+#: One process at a time makes the template of scratch databases, or copies it.
 SCRATCH_TEMPLATE = 7_390_010
 #: One `sexton bench` measures in a database: two would share the schema, and disturb each other.
 BENCH = 7_390_011

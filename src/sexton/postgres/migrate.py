@@ -1,13 +1,14 @@
 """Numbered SQL files, each applied once, in order, in a transaction of its own. A product keeps its own in a
 folder `migrations/` of its package; the numbers are those of one sequence.
 
-A file that begins with `-- no transaction` is run outside one (CREATE INDEX CONCURRENTLY). An advisory lock
-keeps two runners apart; checksums keep an applied file from being changed afterwards.
+A file that begins with `-- no transaction` runs outside a transaction (CREATE INDEX CONCURRENTLY). An
+advisory lock lets only one process migrate; checksums reveal an applied file that was changed afterwards.
 
-Nodes of the version before run, and are restarted, while a newer one migrates the database. A file says with
-a line `-- works from: 7` that nodes which know step 7 but not the file itself work with the tables that it
-leaves behind: it adds, and changes nothing that they use. The database keeps the number, so that a node knows
-it of steps that came after its time. Without such a line, nodes that do not know the step are refused.
+While a newer version migrates the database, nodes of the version before still run, and may be restarted. The
+line `-- works from: 7` in a file says: nodes that know step 7, but not this file, work with the tables that
+it leaves. Such a file only adds, and changes nothing that those nodes use. The database keeps the number, so
+that a node can read it for steps that it does not know. Without such a line, nodes that do not know the step
+are refused.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Migration:
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """All that this version of Sexton knows, in order. They are read once: the files of a running process may
-    be replaced by those of another version."""
+    """All migrations of this version of Sexton, in order. They are read once: an upgrade may replace the
+    files of a running process."""
     found = []
     for folder in folders("migrations"):
         for file in folder.iterdir():
@@ -60,8 +61,8 @@ def migrations() -> tuple[Migration, ...]:
 
 
 async def pending(database: Database, known: Sequence[Migration] | None = None) -> list[Migration]:
-    """The known steps that have not been applied. Refuses a database whose tables are too new for
-    them, or that was migrated with other files."""
+    """The known steps that are not applied. Refuses a database whose tables are too new for this version, or
+    that was migrated with other files."""
     async with database.connection() as connection:
         return await _pending(database, connection, migrations() if known is None else known)
 
@@ -69,7 +70,7 @@ async def pending(database: Database, known: Sequence[Migration] | None = None) 
 async def migrate(
     database: Database, *, shards: int = 64, known: Sequence[Migration] | None = None
 ) -> list[Migration]:
-    """Apply what is pending. Safe to run from several processes at once, and to be killed."""
+    """Apply the pending steps. Several processes may do so at once, and be killed."""
     known = migrations() if known is None else known
     if database.pooled:
         if await pending(database, known):
@@ -126,14 +127,8 @@ async def shard_count(database: Database, connection: Connection | None = None) 
 
 async def _pending(database: Database, connection: Connection, known: Sequence[Migration]) -> list[Migration]:
     exists = await connection.fetchval("select to_regclass($1)", f"{database.schema}.migrations")
-    applied = (
-        {
-            row["number"]: row
-            for row in await connection.fetch(database.sql("select * from sexton.migrations"))
-        }
-        if exists
-        else {}
-    )
+    rows = await connection.fetch(database.sql("select * from sexton.migrations")) if exists else []
+    applied = {row["number"]: row for row in rows}
     numbers = {migration.number for migration in known}
     newer = [row for number, row in applied.items() if number not in numbers]
     needed = max((row["works_from"] for row in newer), default=0)
@@ -164,8 +159,10 @@ async def _apply(database: Database, connection: Connection, migration: Migratio
     async with connection.transaction():
         await connection.execute(text)
         if migration.number == FIRST:
-            # Not after the commit: tables without shards look migrated, and nothing in them can work.
-            await _make_shards(database, connection, shards)
+            # In the same transaction: tables without shards look migrated, but cannot work. The number of
+            # shards is decided when the database is made; `sexton reshard` changes it.
+            await database.execute("cluster/keep_setting", on=connection, name="shards", value=str(shards))
+            await database.execute("cluster/make_shards", on=connection, shards=shards)
         await _record(database, connection, migration)
 
 
@@ -179,9 +176,3 @@ async def _record(database: Database, connection: Connection, migration: Migrati
         migration.checksum,
         migration.works_from,
     )
-
-
-async def _make_shards(database: Database, connection: Connection, shards: int) -> None:
-    """How many shards there are is decided when the database is made; `sexton reshard` changes it."""
-    await database.execute("cluster/keep_setting", on=connection, name="shards", value=str(shards))
-    await database.execute("cluster/make_shards", on=connection, shards=shards)

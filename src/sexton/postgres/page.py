@@ -1,5 +1,5 @@
-"""Long lists are cut into pages. A page ends with a cursor that names the last row shown, so that rows which
-arrive meanwhile move nothing."""
+"""Long lists come in pages. A page ends with a cursor that names its last row, so that new rows move
+nothing."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sexton.model import decode_id
 from sexton.refusal import aware
 
 MOST_ROWS = 1000
-# Bytes of JSON after which a page ends, however few rows it has: payloads and results can be large.
+# A page ends after so many bytes of JSON, even with few rows: payloads and results can be large.
 MOST_BYTES = 4 * 1024 * 1024
 
-# Texts are in the order of their bytes: after all that begin with one comes that one and this.
+# Texts are in the order of their bytes: a prefix with this behind it comes after all texts with the prefix.
 LAST_CHARACTER = "\U0010ffff"
 
 Item = TypeVar("Item")
@@ -36,8 +36,8 @@ class Page(msgspec.Struct, Generic[Item], frozen=True):
 
 
 def make_page(found: Sequence[tuple[str, Item]], limit: int) -> Page[Item]:
-    """The page of rows, each with its cursor, of which one more than the limit were asked for. It has at
-    least one of them, and no more bytes than a page may have."""
+    """A page of rows, each with its cursor. The caller has fetched one row more than the limit. The page has
+    at least one row, and no more bytes than a page may have."""
     items: list[Item] = []
     size = 0
     for _, item in found[:limit]:
@@ -53,8 +53,8 @@ def encode_cursor(*place: Any) -> str:
 
 
 def decode_cursor(cursor: str, *forms: Any) -> tuple[Any, ...]:
-    """The place that a cursor names, in one of these forms of different lengths, or a refusal if we did not
-    make it."""
+    """The place that a cursor names, in one of these forms of different lengths. Refuses a cursor that we did
+    not make."""
     try:
         text = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
         parts = msgspec.json.decode(text, type=list[Any])
@@ -79,7 +79,7 @@ def number_in_cursor(cursor: str, prefix: str, field: str = "cursor") -> int:
 def _not_given_out(field: str) -> InvalidField:
     return InvalidField(
         "bad_cursor",
-        "this cursor is not one that was given out",
+        "this server did not make this cursor",
         field=field,
         hint='follow the Link header with rel="next"; in Python, pass on the cursor of the page before',
     )

@@ -1,7 +1,7 @@
-"""Tables that are kept by the day: a partition a day, made ahead, dropped when their time is over.
+"""Tables with one partition a day: made ahead, and dropped after the retention.
 
-There is no default partition, for it would forbid detaching concurrently. So a writer that finds no partition
-makes it and tries again.
+There is no default partition, since PostgreSQL could not detach concurrently beside it. So a writer that
+finds no partition makes it and tries again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOCK_TRIES = 5
 
 
 async def make_partitions(database: Database, *, now: datetime | None = None, days: int = DAYS_AHEAD) -> int:
-    """Have a partition for yesterday, today and the days to come; how many were made.
+    """Make the missing partitions for yesterday, today and the next days; returns how many.
 
     ATTACH takes a lock that writers do not notice, unlike CREATE TABLE … PARTITION OF.
     """
@@ -47,7 +47,7 @@ async def make_partitions(database: Database, *, now: datetime | None = None, da
 async def make_missing(
     database: Database, error: asyncpg.CheckViolationError, *, now: datetime | None = None
 ) -> None:
-    """After a write failed for want of a partition: make those around now. Any other error is raised."""
+    """After a write that found no partition: make the partitions around now. Raises any other error."""
     if "no partition" not in str(error):
         raise error
     await make_partitions(database, now=now, days=1)
@@ -61,8 +61,8 @@ async def drop_old_partitions(
     now: datetime | None = None,
     drop: Callable[[str], Awaitable[None]] | None = None,
 ) -> list[str]:
-    """Detach and drop what is older than the retention; concurrently, so that no writer waits. `drop` drops a
-    table that is detached, on the connection, and whatever else belongs to that."""
+    """Detach and drop partitions that are older than the retention; concurrently, so that no writer waits.
+    `drop` drops a detached table on the connection, with everything that goes with it."""
     at = now or await connection.fetchval("select clock_timestamp()")
     oldest = at.astimezone(UTC).date() - timedelta(days=keep_days)
     dropped = []
@@ -112,8 +112,7 @@ async def _make(database: Database, connection: Connection, parent: str, day: da
 
 
 async def _with_short_lock(change: Callable[[], Awaitable[int]], connection: Connection | None = None) -> int:
-    """Try a change of tables a few times with a short lock_timeout: waiting for long would make others
-    wait."""
+    """Try a change of tables a few times with a short lock_timeout: other statements wait behind it."""
     if connection is not None:
         await connection.execute("set lock_timeout = '500ms'")
     try:

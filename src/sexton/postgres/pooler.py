@@ -1,16 +1,16 @@
 """A pooler such as PgBouncer in transaction mode between us and PostgreSQL.
 
 It lends out a backend for one transaction at a time, so there is no session: no LISTEN, no session advisory
-locks, no prepared statements, and nothing that was set before is still set. It gives itself away by refusing
-the settings of a new connection, or by a process number that it made up.
+locks, no prepared statements, and no setting lasts beyond a transaction. Sexton recognises a pooler when it
+refuses the settings of a new connection, or invents a process number.
 
-What a connection is to be like (`lock_timeout`, plans by key) is therefore said at the start of every
-transaction, and statements outside of one get one of their own.
+So a connection applies its settings (`lock_timeout`, plans by key) at the start of every transaction, and
+runs every other statement in its own transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import asyncpg
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
     _Connection = asyncpg.Connection
 
-# How a pooler shows when it is taken for a PostgreSQL: it refuses settings, or statements got mixed up.
+# Errors of a pooler where we expect a PostgreSQL: it refuses settings, or mixes up statements.
 GIVEAWAYS = (
     asyncpg.ProtocolViolationError,
     asyncpg.DuplicatePreparedStatementError,
@@ -29,7 +29,7 @@ GIVEAWAYS = (
 
 
 class PooledConnection(_Connection):
-    """Says at the start of every transaction what `settings` were given for the connection."""
+    """Applies the settings of the connection at the start of every transaction."""
 
     local = ""
 
@@ -37,32 +37,29 @@ class PooledConnection(_Connection):
         if query.startswith("BEGIN") and not args:
             return await super().execute(query + self.local, timeout=timeout)
         if not args or self.is_in_transaction():
-            # Without arguments it may be something that refuses to be in a transaction.
+            # A statement without arguments may be one that PostgreSQL refuses inside a transaction.
             return await super().execute(query, *args, timeout=timeout)
         async with self.transaction():
             return await super().execute(query, *args, timeout=timeout)
 
     async def fetch(self, query: str, *args: Any, **options: Any) -> Any:
-        if self.is_in_transaction():
-            return await super().fetch(query, *args, **options)
-        async with self.transaction():
-            return await super().fetch(query, *args, **options)
+        return await self._inside(super().fetch, query, *args, **options)
 
     async def fetchrow(self, query: str, *args: Any, **options: Any) -> Any:
-        if self.is_in_transaction():
-            return await super().fetchrow(query, *args, **options)
-        async with self.transaction():
-            return await super().fetchrow(query, *args, **options)
+        return await self._inside(super().fetchrow, query, *args, **options)
 
     async def fetchval(self, query: str, *args: Any, **options: Any) -> Any:
+        return await self._inside(super().fetchval, query, *args, **options)
+
+    async def _inside(self, fetch: Callable[..., Awaitable[Any]], *args: Any, **options: Any) -> Any:
         if self.is_in_transaction():
-            return await super().fetchval(query, *args, **options)
+            return await fetch(*args, **options)
         async with self.transaction():
-            return await super().fetchval(query, *args, **options)
+            return await fetch(*args, **options)
 
 
 def connecting(name: str, settings: Mapping[str, str], *, pooled: bool) -> dict[str, Any]:
-    """How to connect: what `asyncpg.connect` and `create_pool` are to be given besides the address."""
+    """The arguments of `asyncpg.connect` and `create_pool` beside the address."""
     own = {"application_name": name, "timezone": "UTC"}
     if not pooled:
         return {"server_settings": {**own, **settings}}

@@ -1,4 +1,4 @@
-"""What can be known of a PostgreSQL from outside: its postmaster.pid, its processes, its socket."""
+"""A PostgreSQL seen from outside: its postmaster.pid, its processes, its socket."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Postmaster:
         self.cluster = cluster
 
     def status(self) -> str | None:
-        """`starting`, `ready`, `stopping` …: the eighth line, which pg_ctl goes by as well."""
+        """`starting`, `ready`, `stopping` …: the eighth line, which pg_ctl reads as well."""
         lines = self._file()
         return lines[7].strip() if len(lines) > 7 else None
 
@@ -31,7 +31,7 @@ class Postmaster:
         return pid if "postgres" in _command_of(pid) else None
 
     def answers(self) -> bool:
-        """Whether a connection is served: one that was killed a moment ago still looks alive in all else."""
+        """Whether it serves a connection: a server that was killed a moment ago looks alive otherwise."""
         lines = self._file()
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
@@ -44,7 +44,8 @@ class Postmaster:
             return False
 
     def started_by_hand(self) -> bool:
-        """With pg_ctl on the directory itself: such a server does not have our lock."""
+        """Whether it was started with pg_ctl on the directory itself: such a server does not hold our
+        lock."""
         pid = self.pid()
         return pid is not None and str(self.cluster) in _command_of(pid)
 

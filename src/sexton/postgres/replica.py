@@ -1,8 +1,8 @@
-"""A streaming replica: lists, history and counts may be read there, never anything that claims or fences.
+"""A streaming replica: for lists, history and counts, never for statements that claim or fence.
 
-How far it is behind is looked at once a second: nothing if it has replayed all that the primary had written
-by then, else the age of the last transaction that it has replayed. (Sexton itself writes every second, so
-that age tells.) While the replica cannot be reached or is none, the primary is read.
+Once a second Sexton measures its lag: 0 if it has replayed everything that the primary had written by then,
+else the age of the last transaction that it has replayed. (Sexton itself writes every second, so that age is
+exact enough.) While the replica cannot be reached, or is no replica, readers use the primary.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from sexton.postgres.database import Database
 log = logging.getLogger("sexton")
 
 LOOK_SECONDS = 1.0
-# After it could not be reached, it is left alone for a while: every try costs a caller's time.
+# After a failure nothing reads the replica for a while: every try costs time of a caller.
 AWAY_SECONDS = 5.0
-# How long a reader may wait for it before the primary is read.
+# How long a reader waits for the replica before it reads the primary.
 PATIENCE_SECONDS = 2.0
 
-# What a replica does to readers of rows that the primary has removed meanwhile.
+# Errors of a replica for readers of rows that the primary has removed meanwhile.
 CONFLICTS = (asyncpg.SerializationError, asyncpg.QueryCanceledError)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A replica that answers, and how far it is behind, in seconds."""
+    """A replica that answers, and its lag in seconds."""
 
     database: Database
     lag_seconds: float
@@ -50,7 +50,7 @@ class Replica:
         self._away: str | None = None
 
     async def reading(self) -> Reading | None:
-        """Where to read; None: from the primary. Only one looks; the others go by what was seen last."""
+        """Where to read; None: from the primary. Only one caller measures; the others use the last result."""
         if self._looking.locked() and self._look_at:
             return self._reading
         async with self._looking:
@@ -60,7 +60,7 @@ class Replica:
         return self._reading
 
     def failed(self, error: Exception) -> None:
-        """A reader could not read there: leave it alone for a while."""
+        """A reader could not read there: use the primary for a while."""
         if not isinstance(error, CONFLICTS):
             self._say_away(str(error))
             self._reading, self._look_at = None, clock.monotonic() + AWAY_SECONDS
@@ -82,8 +82,9 @@ class Replica:
                         settings={"default_transaction_read_only": "on"},
                         primary=False,
                     )
-                written = await self._written()
-                lag = await self._lag(self._database, written)
+                lag: float | None = await self._database.fetchval(
+                    "cluster/measure_replica_lag", written=await self._written()
+                )
         except (Unavailable, TimeoutError, asyncpg.PostgresError) as error:
             self._say_away(str(error) or "no answer in time")
             return None
@@ -96,18 +97,13 @@ class Replica:
         return Reading(self._database, lag)
 
     async def _written(self) -> str | None:
-        """How far the primary has written; None if it cannot be asked: then reading the replica is all the
-        better."""
+        """How far the primary has written; None if the primary is away: then it helps to read the replica."""
         try:
             async with self._primary.connection() as connection:
                 written: str = await connection.fetchval("select pg_current_wal_lsn()::text")
         except Unavailable:
             return None
         return written
-
-    async def _lag(self, database: Database, written: str | None) -> float | None:
-        lag: float | None = await database.fetchval("cluster/measure_replica_lag", written=written)
-        return lag
 
     def _say_away(self, why: str) -> None:
         if self._away is None:

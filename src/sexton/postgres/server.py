@@ -8,14 +8,15 @@ One directory holds it and is shared by all processes that name it:
     DATA/holders.lock  held shared by every process that uses the server; the last one stops it
     DATA/server.lock   held by the server itself
 
-The locks are the truth, not the process ids: the kernel drops them with the last process that has the file
-open, however it died. `server.lock` is taken before the server is started and inherited by all of its
-processes, so it tells whether one of them is alive even if the number in `postmaster.pid` was handed out
-again after a reboot, belongs to another container, or the postmaster was killed and a backend still writes.
+The locks decide, not the process ids: the kernel releases a lock with the last process that has the file
+open, however it died. Sexton takes `server.lock` before it starts the server, and all processes of the server
+inherit it. So the lock shows whether one of them is alive, even if the number in `postmaster.pid` belongs to
+another process after a reboot or to another container, or the postmaster was killed and a backend still
+writes.
 
-PostgreSQL refuses to run as root. Started by root, it runs as a system user of its own, and nothing on the
-way to the data directory is opened up for that user: it is given the directory as its working directory and
-knows it as `/proc/self/cwd`.
+PostgreSQL refuses to run as root. If root starts it, it runs as a system user, and no directory above the
+data directory is opened for that user: it gets the data directory as its working directory, and knows it as
+`/proc/self/cwd`.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ from sexton.postgres.postmaster import Postmaster
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Recovery after a crash may have gigabytes of log to replay; as long as the server is alive it is waited for.
+# Recovery after a crash may replay gigabytes of log; Sexton waits as long as the server is alive.
 START_SECONDS = 900
-# Without its main process, the others leave when they have finished what they are doing.
+# Without the main process, the others exit once they have finished their statements.
 HEADLESS_SECONDS = 60
 STOP_SECONDS = 120
 
@@ -70,7 +71,7 @@ def private_server(data: Path) -> Iterator[str]:
 
 
 class PrivateServer:
-    """One process's hold on the private server in a directory."""
+    """The private server in a directory, as one process holds it."""
 
     def __init__(self, data: Path) -> None:
         self.data = Path(os.path.abspath(data.expanduser()))  # noqa: PTH100 - resolve() would follow links
@@ -81,15 +82,14 @@ class PrivateServer:
 
     @property
     def url(self) -> str:
-        """What asyncpg connects to; known once the server has been started."""
+        """The address for asyncpg; known once the server has started."""
         directory = (self.data / "socket").read_text(encoding="utf-8").strip()
         return f"postgresql://{ROLE}@/{DATABASE}?host={quote(directory)}&port={PORT}"
 
     def start(self) -> str:
-        """Have the server running, made and repaired as needed, and hold it; returns its address.
+        """Start the server if necessary, make or repair it, and hold it; returns its address.
 
-        May be called again at any time: a server that has died meanwhile is started again, at the address
-        it had.
+        A caller may call this again at any time: a server that has died starts again, at the same address.
         """
         with explained(self.data):
             self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -102,13 +102,13 @@ class PrivateServer:
             return self.url
 
     def release(self) -> None:
-        """Let go of the server; the last one out stops it."""
+        """Release the server; the last process to do so stops it."""
         holders, self._holders = self._holders, None
         atexit.unregister(self.release)
         if holders is None:
             return
         if self._holding_pid != os.getpid():
-            # A fork shares its parent's lock: unlocking would let the parent's server go.
+            # A fork shares the lock of its parent: if it unlocked, it would release the parent's server.
             holders.close()
             return
         with explained(self.data), FileLock.exclusive(self.data / "start.lock", seconds=START_SECONDS):
@@ -137,7 +137,7 @@ class PrivateServer:
         self._start(binaries, account)
 
     def _wait_until_settled(self) -> bool:
-        """Wait for a server that is on its way up or down: whether it came up."""
+        """Wait while a server starts or stops; returns whether it runs."""
         began = clock.monotonic()
         while self.running():
             headless = self._postmaster.pid() is None
@@ -148,7 +148,7 @@ class PrivateServer:
                     "private_server_stuck",
                     f"The private PostgreSQL in {self.data} is neither up nor down: "
                     + ("its main process is gone, or in another container." if headless else "see its log."),
-                    hint=f"see {self.cluster / 'log'}, end what is left of it, and start again",
+                    hint=f"see {self.cluster / 'log'}, end its remaining processes, and start again",
                 )
             clock.block(POLL_SECONDS)
         return False
@@ -207,7 +207,7 @@ class PrivateServer:
             Path((self.data / "socket").read_text(encoding="utf-8").strip()).rmdir()
 
     def _said(self) -> str:
-        """What it said last, before and after its log was opened."""
+        """Its last output, before and after it opened its log."""
         texts = []
         with contextlib.suppress(OSError):
             texts.append((self.data / "start.log").read_text(encoding="utf-8", errors="replace"))

@@ -1,14 +1,13 @@
 """Connecting to the primary: the one server of an address that can be written to.
 
-An address may name several servers. After a switchover another one of them is the primary, and the one that
-was answers again, but read-only; behind a single name, too, that server may be found for a while. Nothing of
-Sexton works there: no lease is renewed, nothing fires. So a new connection is asked first whether it can
-write, and if it cannot, the next server is tried. A connection that says later that it is read-only is
-dropped, like one that was lost, by those who hold it.
+An address may name several servers. After a switchover another server is the primary, and the old one answers
+again, but read-only; a single name may lead to the old server for a while, too. Sexton cannot work there: it
+can neither renew a lease nor fire. So every new connection first asks whether it can write; if it cannot,
+Sexton tries the next server. If a connection becomes read-only later, its owner drops it like a lost one.
 
-A machine that is gone does not say so. What waits for an answer of it is told in two ways: when the primary
-is found on another server, the connections to the others are ended; and the system gives up a connection
-whose packets are not acknowledged.
+A machine that is gone sends nothing. Two things end the wait for its answer: when the primary is found on
+another server, Sexton ends the connections to the other servers; and the system ends a connection whose
+packets are not acknowledged.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import asyncpg
 
 from sexton.connections.postgres import PostgresHost, read_hosts
 
-# What waiting does not cure: an address that is none, a wrong password, a database that is not there.
+# Errors that waiting does not cure: an invalid address, a wrong password, a missing database.
 HOPELESS = (
     asyncpg.ClientConfigurationError,
     asyncpg.InvalidAuthorizationSpecificationError,
@@ -53,8 +52,8 @@ LOST = (
 # How long a server may take to answer before the next one is tried as well.
 PATIENCE_SECONDS = 0.5
 
-# A connection whose packets are not acknowledged for so long is given up; one that is idle is tried after a
-# while. Statements may take as long as they like.
+# The system ends a connection whose packets are not acknowledged for this long, and probes an idle one. A
+# statement may take as long as it needs.
 UNACKNOWLEDGED_SECONDS = 10
 TCP_OPTIONS = {
     "TCP_KEEPIDLE": 5,
@@ -68,11 +67,11 @@ IDLE_SECONDS = 600
 
 
 class NotPrimaryError(ConnectionError):
-    """The server, or none of them, can be written to."""
+    """The server cannot be written to, or none of the servers can."""
 
 
 class Servers:
-    """The servers of an address. `primary`: take only the one that can be written to, else any."""
+    """The servers of an address. `primary`: connect only to the server that can be written to."""
 
     def __init__(self, url: str, *, primary: bool = True) -> None:
         self._url = url
@@ -82,15 +81,15 @@ class Servers:
         self._hosts: list[PostgresHost | None] = [*named] if len(named) > 1 else [None]
         # The one that was found last is tried first.
         self._first = 0
-        # By connection: the place of its server, and its event loop. A worker's heartbeat has its own.
+        # By connection: the place of its server, and its event loop. A worker's heartbeat has its own loop.
         self._made: WeakKeyDictionary[Any, tuple[int, asyncio.AbstractEventLoop]] = WeakKeyDictionary()
         self._making = threading.Lock()
 
     async def connect(
         self, _url: str | None = None, *, timeout: float, **options: Any
     ) -> asyncpg.Connection[asyncpg.Record]:
-        """Try the server that was the primary last, and the next one if it fails or is slow to answer: a
-        machine that is gone does not answer at all. (A pool passes the address too.)"""
+        """Try the server that was the primary last, and the next one if it fails or answers slowly: a machine
+        that is gone never answers. (A pool passes the address too.)"""
         count = len(self._hosts)
         places = [(self._first + step) % count for step in range(count)]
         trying: dict[asyncio.Task[asyncpg.Connection[asyncpg.Record]], int] = {}
@@ -163,7 +162,7 @@ class Servers:
                 loop.call_soon_threadsafe(each.terminate)
 
     def _worst(self, errors: Mapping[int, Exception]) -> Exception:
-        """What to raise for all of them: what waiting does not cure, if it is among them."""
+        """The error to raise for all of them: one that waiting does not cure, if there is one."""
         for error in errors.values():
             if isinstance(error, HOPELESS) or len(errors) == 1:
                 return error
@@ -178,7 +177,7 @@ async def require_writable(connection: asyncpg.Connection[asyncpg.Record] | Any)
 
 
 async def _give_up(trying: Iterable[asyncio.Task[asyncpg.Connection[asyncpg.Record]]]) -> None:
-    """End attempts that are not needed any more, and what they may have made by now."""
+    """Cancel attempts that are not needed any more, and end connections that they have made by now."""
     for task in trying:
         task.cancel()
     for made in await asyncio.gather(*trying, return_exceptions=True):

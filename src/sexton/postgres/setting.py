@@ -13,8 +13,8 @@ from sexton.postgres.transaction import SHARED, Context, command
 async def set_setting(
     context: Context, name: str, value: Any, *, namespace: str = SHARED, called: str | None = None
 ) -> None:
-    """Give a setting this value, if it has another. In the audit it belongs to `namespace`, as what it is
-    `called` there."""
+    """Change a setting, if it has another value. In the audit it belongs to `namespace`, under the name
+    `called`."""
     kept = await context.fetchval("cluster/get_setting", name=name)
     before = None if kept is None else msgspec.json.decode(kept)
     if kept is None or before != value:

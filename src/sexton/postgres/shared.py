@@ -1,4 +1,4 @@
-"""One database for all who use it at the same time: opened by the first, closed by the last.
+"""One database for all callers at the same time: the first opens it, the last closes it.
 
 The connections of asyncpg belong to the event loop that made them. So there is one database for each loop:
 a program may call from several, such as that of a web server, of its test client, and of a thread.
@@ -22,7 +22,7 @@ Opening = Callable[[bool], AbstractAsyncContextManager[Database]]
 
 
 class SharedDatabase:
-    """What `opening` opens, for each event loop that asks."""
+    """The database that `opening` opens, one for each event loop that asks."""
 
     def __init__(self, opening: Opening) -> None:
         self._opening = opening
@@ -67,7 +67,7 @@ class _Share:
 
 @asynccontextmanager
 async def configured_database(settings: Settings, name: str, *, patient: bool) -> AsyncIterator[Database]:
-    """The database of the settings, or the private one; only the private one is migrated by itself."""
+    """The database of the settings, or the private one. Only the private one is migrated automatically."""
     server = None
     url = settings.database_url
     if url is None:
@@ -95,7 +95,7 @@ async def configured_database(settings: Settings, name: str, *, patient: bool) -
 
 
 async def _release(server: PrivateServer) -> None:
-    """In a thread, for it may take a while; at the end of the interpreter there are no more threads."""
+    """Release in a thread, since it may take a while; at the end of the interpreter no thread can start."""
     try:
         releasing = asyncio.get_running_loop().run_in_executor(None, server.release)
     except RuntimeError:

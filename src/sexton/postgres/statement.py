@@ -1,10 +1,10 @@
 """The statements of Sexton: files, one each, in `statements/`, in folders by subject. A product keeps its own
 in a folder `statements/` of its package.
 
-A statement names its parameters, as `:job_id`; they become positions when it is loaded, and a caller gives
-them by name. What several statements share is written once: a line `-- include: NAME` stands for
-`statements/parts/NAME.sql`, which says at its head what it expects around it. A part includes no other part,
-so the statement itself names all that it is made of.
+A statement names its parameters, as `:job_id`; callers give them by name, and loading turns them into
+positions. A line `-- include: NAME` stands for `statements/parts/NAME.sql`, a part that several statements
+share; its head says what it expects around it. A part includes no other part, so the statement names all its
+parts.
 """
 
 from __future__ import annotations

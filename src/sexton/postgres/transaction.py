@@ -55,11 +55,11 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The first argument of every command: where it acts, in which namespace, for whom, and at which time;
-    and, for the audit, from where, on which request and why.
+    """The first argument of every command: the database, the namespace, the actor and the time; and, for the
+    audit, the source, the request and the reason.
 
-    `now` is None unless the caller sets the time, as tests do: the database's clock counts. `connection` is
-    that of the open transaction, and None outside of one.
+    `now` is None unless the caller sets the time, as tests do: then the database's clock counts. `connection`
+    is that of the open transaction, and None outside of one.
     """
 
     database: Database
@@ -96,8 +96,8 @@ class Context:
 
     @asynccontextmanager
     async def planned_anew(self, isolation: Literal["repeatable_read"] | None = None) -> AsyncIterator[None]:
-        """Plan the statements of the block for the filters that they are given, so that each filter finds its
-        index. A plan for all filters looks at every row."""
+        """Plan the statements of the block for their actual filters, so that each filter uses its index. A
+        plan for all filters would read every row."""
         async with self.open.transaction(isolation=isolation):
             await self.open.execute("set local plan_cache_mode = force_custom_plan")
             yield
@@ -121,10 +121,10 @@ class Context:
         reason: str | None = None,
         detail: State | None = None,
     ) -> None:
-        """For the audit: what this command has changed. Of two states only what differs is kept; if they are
-        alike and there is no `detail`, nothing was changed. A change of many jobs is one entry, with their
-        numbers in `jobs`. `namespace` is that of what was changed, if it is not the caller's; `SHARED`: no
-        namespace's own. `actor` is for one who was not known before, as at a sign-in."""
+        """For the audit: what this command has changed. Of two states the audit keeps only the differences;
+        equal states without `detail` are no change. A change of many jobs is one entry, with their numbers in
+        `jobs`. `namespace` is that of the changed object, if it is not the caller's; `SHARED`: it belongs to
+        no namespace. `actor` names an actor that was not known before, as at a sign-in."""
         if self.entries is None:
             raise RuntimeError("no command is open: call this from a @command")
         if before is not None and after is not None:
@@ -199,8 +199,7 @@ def command(work: Work[Given, Result]) -> Command[Given, Result]:
             return await _recorded(context, *args, **kwargs)
 
     async def _recorded(context: Context, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
-        """What a command inside another one has changed is written with the changes of that one, if it does
-        not raise."""
+        """The outer command writes the changes of a command inside it, if that does not raise."""
         outer, own = context.entries, replace(context, entries=[])
         result = await work(own, *args, **kwargs)
         if outer is None:
