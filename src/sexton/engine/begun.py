@@ -1,8 +1,8 @@
-"""Which runs had begun when a process died: a small memory that its parent shares.
+"""Which runs had begun when a process died: a small memory that it shares with its parent.
 
-A worker writes the id of a run there when the handler begins. It wipes it when the handler has ended, or
-writes that of the next one over it: a write to memory or two, no statement. Should the process die, however
-that was, its parent still has the memory. `docs/design/0009-crashes.md` tells why.
+A worker writes the id of a run there when the handler begins. When the handler has ended, it clears the id or
+overwrites it with the next one: that takes one or two writes to memory, and no statement. If the process dies
+in any way, its parent still has the memory. `docs/design/0009-crashes.md` says why.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import tempfile
 from array import array
 from dataclasses import dataclass
 
-# The cells of 8 bytes at the beginning: the node, and the number of the cell whose run began last; and one
-# for runs beyond those that there is a cell for.
+# The first cells, of 8 bytes each: the node; the number of the cell whose run began last; and one cell for
+# all runs beyond the number of cells.
 NODE, LATEST, SPARE = range(3)
 FIRST_CELL = 3
 CELL_BYTES = 8
@@ -24,7 +24,7 @@ CELLS_FOR_LEFT_BEHIND = 1000
 
 
 class BegunRuns:
-    """Written by the worker that runs them. Without a descriptor, nothing else reads it."""
+    """The side of the worker, which writes. Without a descriptor no parent reads it."""
 
     __slots__ = ("cells", "free")
 
@@ -39,24 +39,24 @@ class BegunRuns:
             self.cells = memoryview(mmap.mmap(descriptor, count * CELL_BYTES)).cast("q")
 
     def cell(self) -> int:
-        """For one run after the other; give it back to `free`."""
+        """A cell for one run after the other; return it to `free` in the end."""
         return self.free.pop() if self.free else SPARE
 
     def forked(self) -> None:
-        """In a copy of the process: what it does is none of the parent's business."""
+        """In a copy of the process: write to a memory of its own, which the parent does not read."""
         self.cells = memoryview(array("q", self.cells))
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """What was left there by a process that has died. `runs`: the one that began last is the last of them."""
+    """What a process that died has left there. `runs` are in order: the run that began last is the last."""
 
     node: int
     runs: list[int]
 
 
 def make_descriptor() -> int:
-    """The memory: to be passed to the process that writes it."""
+    """The descriptor of a new memory, to pass to the process that writes it."""
     if sys.platform == "linux":
         return os.memfd_create("sexton-begun")
     with tempfile.TemporaryFile() as file:
@@ -64,7 +64,7 @@ def make_descriptor() -> int:
 
 
 def take_begun(descriptor: int) -> Begun | None:
-    """Read what a process has left, once; None if it was no node when it ended."""
+    """Read and clear the memory of a process that has ended; None if it was no node."""
     cells = array("q")
     size = os.fstat(descriptor).st_size
     cells.frombytes(os.pread(descriptor, size, 0)[: size - size % CELL_BYTES])

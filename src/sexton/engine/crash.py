@@ -1,8 +1,7 @@
-"""Crash points: named places where a process can be made to die, to prove that it may.
+"""Crash points: named places where a test can make a process die.
 
-`SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL the first time it comes by; `fire.after:7` the
-seventh time. Nothing is cleaned up, as when the machine loses power. Without the variable, a point is a mere
-call.
+`SEXTON_CRASH_AT=fire.after` ends the process with SIGKILL at the first passage, `fire.after:7` at the
+seventh. Nothing is cleaned up, as when the machine loses power. Without the variable, a point costs one call.
 """
 
 from __future__ import annotations
@@ -31,14 +30,14 @@ POINTS = {
 
 
 def point(name: str) -> None:
-    """Die here, if that is what the variable says."""
+    """Die here, if the variable names this point."""
     if name == _CHOSEN and next(_PASSAGES) == _WHICH:
         log.critical("crash point %s: this process ends itself", name)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def check(text: str | None = None) -> None:
-    """Refuse a variable that names no point: at the start of a process."""
+    """Refuse a variable that names no point. Called at the start of a process."""
     text = os.environ.get(VARIABLE, "") if text is None else text
     name, _, number = text.partition(":")
     if text and (name not in POINTS or not (number or "1").isdecimal() or number == "0"):

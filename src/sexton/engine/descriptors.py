@@ -15,10 +15,10 @@ SAY_SECONDS = 60.0
 
 
 class Descriptors(Loop):
-    """Looks every few seconds, and when the node is asked whether it is ready.
+    """Checks every few seconds, and when a caller asks whether the node is ready.
 
-    Without a descriptor a worker cannot start what most runs need, and no lost connection is made again. What
-    needs none goes on, so the process is not stopped: it is not ready, and says so.
+    Without a descriptor a worker cannot start most runs, and no lost connection can be made again. Work that
+    needs none goes on, so the process does not stop: it reports that it is not ready.
     """
 
     name = "descriptors"

@@ -1,7 +1,7 @@
-"""Notifications: one connection that listens, and comes back by itself.
+"""Notifications: one connection that listens, and reconnects by itself.
 
-Notifications only make things quicker. Behind a pooler in transaction mode they are lost without an error, so
-everything that listens also polls; `alive` says which of the two is needed.
+Notifications only save time. A pooler in transaction mode drops them without an error, so everything that
+listens also polls; `alive` says whether polling is needed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ log = logging.getLogger("sexton")
 
 
 class Listener(Loop):
-    """Calls the handler of a channel with the payload of every notification; with an empty one after it has
-    connected, for what was notified before is not known."""
+    """Calls the handler of a channel with the payload of every notification, and with an empty payload after
+    it has connected, since earlier notifications are lost."""
 
     name = "listener"
 
@@ -36,10 +36,10 @@ class Listener(Loop):
         return self._connection is not None and not self._connection.is_closed()
 
     async def tick(self) -> float:
-        """Connect if need be, and see that the connection still answers, and leads to the primary: no other
-        server is notified."""
+        """Connect if necessary, and check that the connection answers and leads to the primary: only that one
+        notifies."""
         if self._database.pooled:
-            return 60.0  # notifications are lost on their way: what listens also polls
+            return 60.0  # a pooler drops notifications: what listens also polls
         try:
             if not self.alive:
                 self._connection = await self._database.connect(

@@ -1,4 +1,4 @@
-"""How a process writes its log: to the standard error, each line with its time in UTC."""
+"""The log of a process: to the standard error, each line with its time in UTC."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from sexton.clock import iso
 from sexton.printable import printable
 
-#: The request that is being answered, if one is: it is told with what is logged meanwhile.
+#: The current request, if there is one: every line that is logged meanwhile names it.
 logged_request: ContextVar[str | None] = ContextVar("logged_request", default=None)
 
 
@@ -30,5 +30,5 @@ class UtcFormatter(logging.Formatter):
         return printable(super().format(record))
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: N802
-        """`2026-06-08 13:00:00.123Z`: logs of many machines have one zone."""
+        """`2026-06-08 13:00:00.123Z`: the logs of all machines have the same zone."""
         return iso(datetime.fromtimestamp(record.created, UTC), "milliseconds").replace("T", " ")

@@ -1,4 +1,4 @@
-"""One way to run something again and again: start, stop, wake, back off, and say whether it is healthy."""
+"""A loop runs one round again and again: it starts, stops, wakes, backs off, and reports its health."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONGEST_BACK_OFF = 5.0
 
 
 class Vital(Protocol):
-    """What must go on for a process to do its work: a loop, or a thread."""
+    """A part that must run for a process to work: a loop, or a thread."""
 
     @property
     def name(self) -> str: ...
@@ -48,17 +48,17 @@ class Loop(ABC):
         """One round; returns the seconds to sleep before the next."""
 
     async def setup(self) -> None:  # noqa: B027
-        """Before the first round; tried again until it succeeds."""
+        """Runs before the first round, again and again until it succeeds."""
 
     async def teardown(self) -> None:  # noqa: B027
-        """After the last round."""
+        """Runs after the last round."""
 
     def start(self) -> None:
         self._stopping = False
         self._task = asyncio.create_task(self._run(), name=f"sexton {self.name}")
 
     async def stop(self) -> None:
-        """Let the present round finish, then end."""
+        """Let the current round finish, then end."""
         self._stopping = True
         self._wake.set()
         if self._task is not None:
@@ -66,11 +66,11 @@ class Loop(ABC):
             self._task = None
 
     def wake(self) -> None:
-        """Do not sleep any longer."""
+        """End the sleep."""
         self._wake.set()
 
     def healthy(self, patience: float = 30.0) -> bool:
-        """Whether it has ticked as it should, without failing, in recent time."""
+        """Whether its last round succeeded, and not too long ago."""
         if self.last_tick is None or self.failures or (self._task is not None and self._task.done()):
             return False
         return clock.monotonic() - self.last_tick < max(self._sleep * 2, patience)
@@ -98,7 +98,7 @@ class Loop(ABC):
                     self._sleep,
                 )
             except Exception:
-                # A loop never ends by an error: it is shown, and the next round may do better.
+                # No error ends a loop: it is logged, and the next round may succeed.
                 self._back_off()
                 log.exception("%s failed; trying again in %.1f s", self.name, self._sleep)
             await self._wait(self._sleep)

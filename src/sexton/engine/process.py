@@ -1,4 +1,4 @@
-"""Running a process of Sexton's to its end, whatever the handlers in it do."""
+"""Runs a process of Sexton to its end, whatever the handlers in it do."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 def run_to_end(main: Coroutine[Any, Any, T]) -> T:
-    """As `asyncio.run`, but only what `main` itself raises ends it. SystemExit and KeyboardInterrupt leave
-    the event loop from whichever task raises them: that of a handler must not take all others with it. Who
-    waits for that task is told by asyncio. Signals must have handlers of their own."""
+    """Like `asyncio.run`, but only an error of `main` itself ends it. SystemExit and KeyboardInterrupt leave
+    the event loop from any task: raised in a handler, they must not end all others. asyncio passes them to
+    the waiter of that task. Signals must have their own handlers."""
     with asyncio.Runner() as runner:
         task = runner.get_loop().create_task(main)
         while True:

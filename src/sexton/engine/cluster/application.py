@@ -1,10 +1,10 @@
-"""Which application a worker belongs to, and whether it may.
+"""Which application a worker belongs to, and whether it may join under that name.
 
-Workers of one application share its jobs, so two programs must not have one name without meaning to. A name
-that was given, `Sexton(name="shop")`, is taken at its word: old and new versions of an application run side
-by side, wherever their files are. One that was not given is that of a file, and many files are called `main`:
-while one of them runs, another one on the same machine is another program. Paths on other machines prove
-nothing, so a warning has to do there. docs/design/0005-applications.md says more.
+Workers of one application share its jobs, so two programs must not have the same name by accident. Sexton
+accepts a name that was given, `Sexton(name="shop")`: old and new versions of an application run side by side,
+wherever their files are. Without a given name the application is named after its file, and many files are
+called `main`: then a second file of that name on the same machine is another program. Paths on other machines
+prove nothing, so there Sexton only warns. docs/design/0005-applications.md says more.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from sexton.postgres.transaction import NAMESPACE
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """An application as its workers show it to the other nodes. `file` is what made it; `given`: its name was
-    given, and is not just that of the file."""
+    """An application as other nodes see it. `file` is the file that made it; `given`: its name was given, and
+    is not the name of the file."""
 
     name: str
     file: str
     given: bool
-    #: Where its jobs are; None: none was given, and they are in the default one.
+    #: The namespace of its jobs; None: the default namespace.
     namespace: str | None = None
 
     def serves(self, settings: Settings) -> Settings:
-        """The settings of its workers: one with a namespace of its own serves that alone, unless it is told
-        to serve others."""
+        """The settings of its workers: with its own namespace, it serves only that one, unless the settings
+        name others."""
         if settings.namespaces is None and self.namespace is not None:
             return msgspec.structs.replace(settings, namespaces=self.namespace)
         return settings
 
     async def check(self, database: Database, connection: Connection, host: str) -> str | None:
         """Raise `Conflict` if another program on this host has the name. No other worker joins under this
-        name until the caller's transaction ends. Answers with a warning, if there is one."""
+        name until the caller's transaction ends. Returns a warning, if there is one."""
         await database.execute(
             "cluster/lock_application", on=connection, app=self.name, seed=APPLICATION_SEED
         )

@@ -1,4 +1,4 @@
-"""The database's time, whose clock counts, estimated on a machine whose own may be wrong."""
+"""The time of the database, whose clock counts, estimated on a machine whose clock may be wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SKEW_SECONDS = 0.5
 
 
 class DatabaseClock:
-    """The database's time, estimated from the monotonic clock and recent samples: never ahead of it."""
+    """The database's time, estimated from the monotonic clock and recent samples. It is never ahead of it."""
 
     def __init__(self) -> None:
         self._offsets: deque[float] = deque(maxlen=30)
@@ -25,10 +25,9 @@ class DatabaseClock:
         self.offset = 0.0
 
     def sample(self, said: datetime, before: float, after: float) -> None:
-        """What the database said, and the monotonic clock when it was asked and when its answer had come. The
-        answer was under way for a while, so the sample that took least is nearest to the truth: the largest
-        offset. The wall clock is compared with the middle, and what the way may have cost is not held
-        against it."""
+        """The time that the database returned, and the monotonic clock before and after. The answer took a
+        while, so the quickest sample is the most exact: it has the largest offset. The wall clock is compared
+        with the middle between the two, less half of the time in between."""
         self._offsets.append(said.timestamp() - after)
         self.offset = max(self._offsets)
         doubt = (after - before) / 2

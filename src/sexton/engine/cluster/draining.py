@@ -1,7 +1,7 @@
-"""Draining: a node hands its shards over, takes no more runs, and finishes those it has.
+"""Draining: a node hands its shards over, takes no more runs, and finishes the runs that it has.
 
-The request is the state of the node's row: the schedulers leave the node out of the hashing from their next
-beat on, and its claims find nothing from that moment. It stays so until it is undone, or the process ends.
+The request is the state of the node's row: from their next beat on, schedulers leave the node out of the
+hashing; its claims find nothing from that moment. This lasts until a caller undoes it, or the process ends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Drained(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def drain(context: Context, ref: str, *, undo: bool = False) -> Drained:
-    """Drain the nodes that `ref` means, or let them go on."""
+    """Drain the nodes that `ref` names, or undo it."""
     now = await context.time()
     there = [node for node in await list_nodes(context, now) if node.state != "dead"]
     chosen = {node.node_id: node.name for node in meant(there, ref)}
@@ -58,8 +58,8 @@ async def drain(context: Context, ref: str, *, undo: bool = False) -> Drained:
 
 
 def meant(nodes: list[NodeView], ref: str) -> list[NodeView]:
-    """The nodes that are meant: one by its id; all of a process by its name, `host:pid` or a beginning of it;
-    all of a machine by the name of its host."""
+    """The nodes that a reference names: one by its id; all of a process by its name, `host:pid`, or the
+    beginning of it; all of a machine by the name of its host."""
     by_id = [node for node in nodes if node.node_id == ref]
     if by_id:
         return by_id

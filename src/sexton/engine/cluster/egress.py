@@ -1,9 +1,9 @@
 """Whether runs may reach private addresses: one decision for the cluster, kept in the database.
 
-A process that says `allow` or `refuse` decides for all. With `auto` an API that other machines can reach
-refuses, whatever was decided before; one on loopback allows, unless something was decided before. A process
-without an API follows the decision. While there is none it allows private addresses only beside a database on
-its own machine. Processes read the decision when they start.
+A process with `allow` or `refuse` decides for all. With `auto`, an API that other machines can reach decides
+to refuse, also against an earlier decision; an API on loopback decides to allow, unless there is a decision.
+A process without an API follows the decision. Without a decision it allows private addresses only if the
+database is on its own machine. Processes read the decision when they start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ALLOW, REFUSE = "allow", "refuse"
 
 
 async def decide_egress(database: Database, settings: Settings, roles: Collection[str]) -> Settings:
-    """The settings with the decision of the cluster in them, for a process in these roles."""
+    """The settings with the decision of the cluster, for a process with these roles."""
     await require_migrated(database)
     wish = settings.egress_private
     if wish == "auto" and "api" in roles and not is_loopback(settings.host):

@@ -1,23 +1,23 @@
-"""Whether this node can fire: what its scheduler notes of its rounds, and what the beat makes of that.
+"""Whether this node can fire: the notes of its scheduler, and the judgement of the beat.
 
-A node that renews its lease but cannot fire would keep its shards from those who can: it has no descriptor
-for a connection, or the one that it fires on leads nowhere any more. So the scheduler notes here since when
-it waits for an answer, since when its rounds fail, and when it last fired or, without anything due, could
-have. Each beat judges that.
+A node that renews its lease but cannot fire would block its shards: it has no descriptor for a connection, or
+its connection for firing leads nowhere any more. So the scheduler notes here since when it waits for an
+answer, since when its rounds fail, and when it last fired or, with nothing due, proved that it could. Each
+beat judges these notes.
 
-A slow database is no reason to give up: the beat looks whether PostgreSQL works on what the scheduler waits
-for. Neither is a database that is away: only what happens while the lease is renewed counts. And where no
-other node has shown since then that it can fire, the shards stay where they are.
+A slow database is no reason to give the shards away: the beat checks whether PostgreSQL works on the
+statement of the scheduler. Neither is a database that is away: only what happens while the lease is renewed
+counts. And if no other node has proved since then that it can fire, the shards stay where they are.
 """
 
 from __future__ import annotations
 
 from sexton import clock
 
-# Parts of the lease. How long an answer may take before it is looked for, and how old the last proof may be
-# before there is another one. As long again, and a node that cannot fire says so.
+# Parts of the lease. How long an answer may take before the beat checks on it, and how old the last proof may
+# be before the next one. After the same time again, a node that cannot fire says so.
 PATIENCE = 1 / 4
-# Beats further apart do not tell what was between them.
+# Beats that are further apart say nothing about the time between them.
 GAP = 3 / 4
 
 
@@ -25,7 +25,7 @@ class Firing:
     """Times are those of the monotonic clock."""
 
     def __init__(self, lease_seconds: float, *, blind: bool = False) -> None:
-        """`blind`: behind a pooler it cannot be seen what PostgreSQL works on."""
+        """`blind`: behind a pooler a node cannot see what PostgreSQL works on."""
         self._lease = lease_seconds
         #: How long an answer may take.
         self.patience = lease_seconds * (1 if blind else PATIENCE)
@@ -43,11 +43,11 @@ class Firing:
     # For the scheduler.
 
     def began(self) -> None:
-        """A round begins, or an answer has come and the round goes on."""
+        """A round begins, or continues after an answer."""
         self._waiting_since = clock.monotonic()
 
     def rests(self) -> None:
-        """What the round waits for now is not the database."""
+        """The round does not wait for the database now."""
         self._waiting_since = None
 
     def proven(self) -> None:
@@ -66,7 +66,7 @@ class Firing:
 
     @property
     def since(self) -> float | None:
-        """Since when its rounds fail, or this one waits for an answer."""
+        """Since when the rounds fail, or this round waits for an answer."""
         return self._waiting_since if self._failing_since is None else self._failing_since
 
     @property
@@ -79,9 +79,9 @@ class Firing:
         return self.since is not None and self._is_long(self.since)
 
     def judge(self, *, works: bool, alone: bool) -> None:
-        """At a beat that has renewed the lease. `works`: PostgreSQL works on what the scheduler waits for.
-        `alone`: no other node can fire. Where another one can, a node that could not is believed again after
-        a whole lease."""
+        """Judge at a beat that has renewed the lease. `works`: PostgreSQL works on the statement of the
+        scheduler. `alone`: no other node can fire. If another node can, this node counts as able again only
+        after a whole lease without failures."""
         now, last, self._beat_at = clock.monotonic(), self._beat_at, clock.monotonic()
         if now - last > self._lease * GAP:
             self._stuck_since = self._well_since = None

@@ -1,5 +1,5 @@
-"""An elector that may fail, kept from harming the node: every call has a deadline, what fails is said once
-and tried again with back-off, and nothing of it keeps the node from renewing its lease in PostgreSQL."""
+"""Protects the node from failures of its elector: every call has a deadline, a failure is logged once and
+tried again with back-off, and none of them stops the node from renewing its lease in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_BACK_OFF = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ElectorHealth:
-    """Whether the elector answers; if not, why. `since` is when that began."""
+    """Whether the elector answers, and if not, why. `since`: when this state began."""
 
     name: str
     ok: bool
@@ -32,7 +32,7 @@ class ElectorHealth:
 
 
 class ElectorGuard:
-    """Calls an elector. Nothing but `open` raises: a call that fails answers with nothing."""
+    """Calls an elector. Only `open` raises: any other call that fails returns nothing."""
 
     def __init__(self, elector: Elector, *, lease_seconds: float) -> None:
         self._elector = elector
@@ -52,7 +52,7 @@ class ElectorGuard:
         return self._elector.backend_pids
 
     def trusted(self) -> bool:
-        """Whether what the elector granted is surely still ours."""
+        """Whether the grants of the elector are surely still valid."""
         return clock.monotonic() < self._elector.trusted_until
 
     async def open(self, cluster: str, on_lost: Callable[[], None]) -> None:
@@ -66,7 +66,7 @@ class ElectorGuard:
             self._failed("renew", error)
 
     async def renew(self, view: View) -> set[int] | None:
-        """The shards that the elector says are ours; None if it says nothing."""
+        """The shards that this node holds, as the elector says; None if it does not answer."""
         if clock.monotonic() < self._try_at:
             self._say_stopped()
             return None
@@ -90,7 +90,7 @@ class ElectorGuard:
         return got
 
     async def release(self, shards: Collection[int]) -> None:
-        """What cannot be released now is found to be held at the next renewal, or ends by itself."""
+        """Release shards. After a failure the next renewal finds them held, or they expire."""
         try:
             if shards:
                 await self._within(self._elector.release(shards))
@@ -110,7 +110,7 @@ class ElectorGuard:
             )
 
     def _noticed(self, on_lost: Callable[[], None]) -> None:
-        """The elector has something to tell: there is a reason to ask now."""
+        """The elector has noticed a change: ask it now."""
         self._try_at = 0.0
         on_lost()
 
@@ -127,7 +127,7 @@ class ElectorGuard:
     def _failed(self, call: str, error: Exception) -> None:
         self._failing.add(call)
         self._failures += 1
-        # As long as something granted can be kept, every beat tries to.
+        # While a grant is still valid, every beat tries to renew it.
         if not self.trusted():
             pause = min(LONGEST_BACK_OFF, self._patience * 2 ** min(self._failures, 10))
             self._try_at = clock.monotonic() + pause * random.uniform(0.5, 1)

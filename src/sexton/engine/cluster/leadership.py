@@ -22,7 +22,8 @@ from sexton.postgres.database import Database
 
 log = logging.getLogger("sexton")
 
-# How soon a shard whose leader has gone is asked for again, and the shortest pause between two beats.
+# The pause before this node asks again for a shard whose leader has gone; also the shortest pause between
+# beats.
 RETRY_SECONDS = 0.1
 
 
@@ -49,17 +50,17 @@ class Leadership(Loop):
         self._opened = False
         self._mixed: set[str] = set()
         self.membership = membership
-        # Those of the scheduler: a node that takes over may have to end them.
+        # The backends of the scheduler: a node that takes over may have to end them.
         self.backend_pids: list[int] = []
         self.led: dict[int, int] = {}
         # The epoch with which this node led each shard when it last handed it over.
         self.handed_over: dict[int, int] = {}
-        # Firings that were refused since another node leads, and shards that another one has taken from us.
+        # Firings that were refused because another node leads, and shards that another node has taken over.
         self.fenced = 0
         self.shards_lost = 0
         self.on_change: Callable[[], None] = lambda: None
         self.firing = Firing(settings.lease_seconds, blind=database.pooled)
-        # Gives up waiting for what the scheduler waits for.
+        # Ends the statement that the scheduler waits for.
         self.give_up_waiting: Callable[[], None] = lambda: None
         self.wheel_entries: Callable[[], int] = lambda: 0
         self.wheel_sizes: Callable[[], dict[str, int]] = dict
@@ -87,14 +88,14 @@ class Leadership(Loop):
         }
 
     async def open_elector(self) -> None:
-        """Raises `InvalidField` if the elector can never work here. Done by the first round at last."""
+        """Open the elector, unless it is open. Raises `InvalidField` if it can never work here."""
         if not self._opened:
             await self._guard.open(await self._database.fetchval("cluster/name"), self._elector_lost)
             self._opened = True
 
     async def setup(self) -> None:
         if self._own is None:
-            # Connections of its own: the lease must not wait behind slow requests or handlers.
+            # Its own connections: the lease must not wait for slow requests or handlers.
             self._own = await Database.open(
                 self._database.url,
                 schema=self._database.schema,
@@ -105,7 +106,7 @@ class Leadership(Loop):
                 beside=self._database,
             )
         await self.open_elector()
-        # No node hands a shard to one that could not hold it: ask before joining.
+        # Ask the elector before joining: a node must not get shards that it cannot hold.
         await self._guard.renew(View(node=0))
         await self.membership.join(self._own, detail=self.describe())
 
@@ -127,12 +128,12 @@ class Leadership(Loop):
         waiting = await self._settle(self._view(row), row["candidates"], self._helpers(row))
         if waiting or changed:
             return min(RETRY_SECONDS, self._settings.renew_seconds)
-        # A node that does not renew its lease is replaced when it ends, not up to a beat later.
+        # Beat when the next lease ends, so that its node is replaced then and not up to a beat later.
         end = row["next_end_seconds"]
         return self._settings.renew_seconds if end is None else self._pause(end)
 
     async def teardown(self) -> None:
-        """A clean stop hands everything over at once."""
+        """Hand all shards over at once."""
         shards, node = self._stop_leading(list(self.led)), self.membership.node
         if self._own is None:
             return
@@ -160,8 +161,8 @@ class Leadership(Loop):
         )
 
     async def _judge_firing(self, *, alone: bool) -> bool:
-        """Judge anew whether this node can fire; returns whether that has changed. If the scheduler waits for
-        an answer that PostgreSQL does not work on, none will come on that connection: it gives up waiting."""
+        """Judge again whether this node can fire; returns whether that has changed. If PostgreSQL does not
+        work on the statement of the scheduler, no answer will come on that connection: end the wait."""
         assert self._own is not None
         firing, works, sessions = self.firing, False, self.backend_pids
         before = firing.able
@@ -173,7 +174,7 @@ class Leadership(Loop):
                 self.give_up_waiting()
         firing.judge(works=works, alone=alone)
         if firing.stuck:
-            self.on_change()  # PostgreSQL answers here: there is a reason to try again now
+            self.on_change()  # PostgreSQL answers here: the scheduler should try again now
         if before and not firing.able:
             log.error("this node cannot fire, though its lease is good: its shards go to a node that can")
         elif firing.able and not before:
@@ -181,7 +182,7 @@ class Leadership(Loop):
         return firing.able is not before
 
     def _helpers(self, row: asyncpg.Record) -> list[int]:
-        """The candidates that have fired, or could have, since this node cannot."""
+        """The candidates that have proved that they can fire, since this node could not."""
         since = self.firing.since
         if since is None:
             return []
@@ -203,8 +204,8 @@ class Leadership(Loop):
         return frozenset(shard for shard, holder in view.holders.items() if holder == view.node)
 
     async def _settle(self, view: View, candidates: list[int], helpers: list[int]) -> bool:
-        """Lose what was taken, give what others should lead, take what is free and ours. Whether something
-        that is ours to lead was left by its leader but is not to be had yet."""
+        """Stop leading what other nodes have taken, hand over what others should lead, and take free shards.
+        Returns whether a shard that this node should lead has no leader, but is not free yet."""
         before = dict(self.led)
         mine = view.epochs.keys() & self._ours(view, candidates, helpers)
         held = await self._guard.renew(view)
@@ -217,7 +218,7 @@ class Leadership(Loop):
         return held is not None and any(view.free(shard) for shard in mine - self.led.keys())
 
     def _lose(self, view: View, held: set[int] | None) -> None:
-        """Stop leading what another node has taken, or what the elector says is not ours any more."""
+        """Stop leading what another node has taken, or what the elector does not grant any more."""
         gone = self._stop_leading(self.led.keys() - view.epochs.keys())
         if gone:
             log.warning("the number of shards is being changed: %s handed over", _shards_were(len(gone)))
@@ -238,10 +239,10 @@ class Leadership(Loop):
             log.warning("elector %s: the lease of %s lost", self._guard.health.name, _shards_were(len(ended)))
 
     async def _give(self, view: View, held: set[int], mine: set[int]) -> None:
-        """Hand over in PostgreSQL first: an open firing of our own may be in the way there, and a node that
-        the elector lets take the shard meanwhile would end it."""
+        """Hand over in PostgreSQL first. There our own open firing may block it; if the elector released the
+        shard first, another node would take it and end that firing."""
         assert self._own is not None
-        # Also what is held but not led: a hand-over whose answer was lost is tried again.
+        # Also shards that are held but not led: after a lost answer the hand-over is tried again.
         given = {shard for shard, holder in view.holders.items() if holder == view.node and shard not in mine}
         self._stop_leading(given & self.led.keys())
         if given:
@@ -263,8 +264,8 @@ class Leadership(Loop):
                     "cluster/take_shard", shard=shard, node=view.node, epoch=view.epochs[shard], final=final
                 )
             except asyncpg.LockNotAvailableError:
-                # An open firing of the old leader is in the way, though it holds the shard no longer: it was
-                # stopped in the middle. Its backend is ended, which rolls the firing back.
+                # An open firing of the old leader blocks the takeover, although it does not hold the shard
+                # any more: it was stopped in the middle. Ending its backend rolls the firing back.
                 log.warning(
                     "the takeover of shard %d is blocked by its old leader: ending its backend", shard
                 )
@@ -292,7 +293,7 @@ class Leadership(Loop):
         self._mixed = mixed
 
     def _elector_lost(self) -> None:
-        """Called by an elector that noticed a loss by itself: stop firing and look at once."""
+        """The elector has noticed a loss by itself: stop firing, and beat at once."""
         self.on_change()
         self.wake()
 
@@ -318,5 +319,5 @@ def _wanted(node: int, others: tuple[int, ...], shards: int) -> frozenset[int]:
 
 
 def wanted(node: int, others: list[int], shards: int) -> frozenset[int]:
-    """The shards that a node should lead, by rendezvous hashing: every node works out the same."""
+    """The shards that a node should lead, by rendezvous hashing: every node computes the same."""
     return _wanted(node, tuple(sorted(others)), shards)

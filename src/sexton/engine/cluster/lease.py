@@ -1,19 +1,19 @@
-"""A lease as its owner sees it: a right that ends by itself unless it is renewed.
+"""A lease as its owner sees it: it ends unless the owner renews it.
 
 The owner trusts it only until a margin before its end, counted on the monotonic clock from the moment before
-the renewal was sent: an answer may have been under way for long, and clocks do not run alike on all machines.
+it sent the renewal: an answer may take long, and the clocks of machines run at different speeds.
 """
 
 from __future__ import annotations
 
 from sexton import clock
 
-# A tenth of the lease; of a short one at least this, for a process may also be paused for a moment.
+# The margin is a tenth of the lease, but at least this: a process may also pause for a moment.
 SHORTEST_MARGIN = 0.25
 
 
 def trusted_until(before: float, seconds: float) -> float:
-    """Until when a lease of so many seconds is trusted, if its renewal was sent at `before`."""
+    """Until when to trust a lease of so many seconds whose renewal was sent at `before`."""
     return before + seconds - max(seconds / 10, SHORTEST_MARGIN)
 
 

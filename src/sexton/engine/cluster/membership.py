@@ -1,15 +1,15 @@
 """Being a node: a row in `nodes`, with a lease that its process renews.
 
 A scheduler, a worker and an api are nodes in the same way. A node trusts its lease (`lease`) until a margin
-before its end, and takes on nothing after that. Only one whose lease was steady for a whole lease may judge
-others: after an outage of the database the lease of every node has ended, and that makes none of them dead.
+before its end, and starts nothing after that. Only a node whose lease was steady for a whole lease may
+declare others dead: after an outage of the database the lease of every node has ended, although none of them
+is dead.
 
-A node finds in its row what its last beat has written. If it finds an older beat, the database has gone back
-in time: a failover has lost transactions that were acknowledged. Ids then go on far beyond those that may
-have been given out.
+A node reads in its row what its last beat has written. If it reads an older beat, the database has gone back
+in time: a failover has lost acknowledged transactions. Then ids go on far beyond those that were given out.
 
 A node that was declared dead finds no row to renew. It forgets its number, and joins again with a new one;
-what it held under the old number is not its own any more.
+what it held under the old number belongs to others now.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ from sexton.postgres.transaction import NAMESPACE
 
 log = logging.getLogger("sexton")
 
-# How a node is, for `sexton cluster` and the other nodes.
+# The state of a node, for `sexton cluster` and the other nodes.
 Detail = Mapping[str, Any]
 NONE: Detail = MappingProxyType({})
 
 
 class Membership:
-    """Joins, renews the lease, samples the database's clock, watches whether to drain, and leaves. `node` is
-    the number of this node while it is one; `on_rewind` is called when the database has gone back in time."""
+    """Joins, renews the lease, samples the database's clock, watches for a request to drain, and leaves.
+    `node` is the number of this node, or None. `on_rewind` is called when the database has gone back in
+    time."""
 
     def __init__(
         self,
@@ -88,12 +89,13 @@ class Membership:
         return self.node is not None and self.lease.trusted()
 
     def steady(self, seconds: float) -> bool:
-        """Whether the lease was renewed without a gap for so long: only then may others be judged dead."""
+        """Whether the lease was renewed without a gap for so long: only then may this node declare others
+        dead."""
         return self.node is not None and self.lease.steady(seconds)
 
     async def join(self, database: Database, *, on: Connection | None = None, detail: Detail = NONE) -> int:
-        """Become a node, with a new number, which is returned. Raises `Conflict` if another program has the
-        name of its application."""
+        """Become a node, and return its new number. Raises `Conflict` if another program has the name of its
+        application."""
         if on is None:
             async with database.connection() as connection:
                 return await self.join(database, on=connection, detail=detail)
@@ -128,7 +130,8 @@ class Membership:
         backend_pids: Sequence[int] = (),
         detail: Detail = NONE,
     ) -> asyncpg.Record | None:
-        """Renew the lease; what the statement answers, or None if this node was declared dead: join again."""
+        """Renew the lease; returns the row of the statement, or None if this node was declared dead: join
+        again."""
         before = clock.monotonic()
         row = await database.fetchrow(
             statement,
@@ -152,14 +155,14 @@ class Membership:
         return row
 
     async def drain(self, database: Database, *, on: Connection | None = None) -> None:
-        """Show the others that this node is about to leave."""
+        """Record that this node is about to leave."""
         if self.node is not None:
             await database.execute(
                 "cluster/set_node_state", on=on, nodes=[self.node], state="draining", before="live"
             )
 
     async def leave(self, database: Database, *, on: Connection | None = None) -> None:
-        """Not while a renewal is under way."""
+        """End the membership. Do not call it during a renewal."""
         node = self.node
         self._forget()
         if node is not None:

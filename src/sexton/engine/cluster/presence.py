@@ -1,4 +1,4 @@
-"""A node that only serves the api: no other node waits for its lease, but all of them see it."""
+"""The membership of a process that only serves the api: other nodes see it, but none waits for its lease."""
 
 from __future__ import annotations
 

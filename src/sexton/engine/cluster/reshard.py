@@ -1,13 +1,13 @@
-"""Another number of shards, while everything runs.
+"""Changes the number of shards while everything runs.
 
-First the leaders give their shards up: they are notified, and see it at their next beat. Then, in one
-transaction: an advisory lock that all writers of timers share keeps them out, every shard gets a new epoch
-and no holder (so a leader that was stopped meanwhile is refused), every timer is put into the shard where it
-belongs now, and the new number is written. Rows of shards that are no longer needed stay, since epochs never
-go back; they have no leader.
+First the leaders release their shards: a notification reaches them, or their next beat. The rest is one
+transaction. An advisory lock that all writers of timers share keeps them out. Every shard gets a new epoch
+and no holder, so that a leader that was stopped meanwhile is refused. Every timer moves into its new shard,
+and the new number is written. Rows of shards that are not needed any more stay, since epochs never go back;
+they have no leader.
 
-Nothing fires meanwhile; what fell due fires, late, when the leaders are back. If the process dies, all or
-nothing is done, and the leaders go on when the pause has run out, or at once when it is run again.
+Nothing fires meanwhile; due timers fire late, when the leaders are back. If the process dies, all or nothing
+is done, and the leaders return when the pause has ended, or at once after a second attempt.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from sexton.postgres.migrate import require_migrated, shard_count
 from sexton.postgres.servers import LOST
 from sexton.postgres.transaction import SHARED, Context, command
 
-# How long the leaders stay away unless the pause is renewed, and how often it is.
+# The length of the pause for leaders, and how often it is renewed.
 PAUSE_SECONDS, RENEW_SECONDS = 30.0, 5.0
 LOOK_SECONDS = 0.05
 BATCH = 100_000
-# A leader that was stopped in the middle of a firing is in the way: its backend is ended after its lease.
+# A leader that was stopped in the middle of a firing blocks the change: its backend is ended after its lease.
 LOCK_SECONDS, LOCK_TRIES = 2, 15
 # The whole is one transaction; ten million timers take minutes.
 LONGEST_SECONDS = 6 * 3600.0
@@ -40,7 +40,7 @@ LONGEST_SECONDS = 6 * 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Resharded:
-    """What was changed, and how long nothing fired."""
+    """The change, and how long nothing fired."""
 
     before: int
     after: int
@@ -52,7 +52,7 @@ class Resharded:
 async def reshard(
     context: Context, shards: int, *, progress: Callable[[str], None] = lambda text: None
 ) -> Resharded:
-    """Change the number of shards. `progress` is told what is going on."""
+    """Change the number of shards. `progress` gets a line about each step."""
     database = context.database
     if not 1 <= shards <= MOST_SHARDS:
         raise InvalidField(
@@ -62,7 +62,7 @@ async def reshard(
     began = clock.monotonic()
     before = await shard_count(database)
     if before == shards:
-        await database.execute("cluster/end_pause")  # of one that was killed when all was written
+        await database.execute("cluster/end_pause")  # an attempt that was killed at its end may have left one
         return Resharded(before, shards, 0, 0, 0.0)
     progress(f"from {before} to {shards} shards: the schedulers give theirs up")
     async with _paused(database):

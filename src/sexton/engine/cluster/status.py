@@ -1,4 +1,4 @@
-"""The whole system at a glance: the nodes, the leaders, what waits, how much there is."""
+"""The whole system at a glance: the nodes, the leaders, the waiting runs, the counts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from sexton.runs.view import NodeView
 async def get_cluster(
     context: Context, *, count_jobs: bool = False, counting: Database | None = None
 ) -> Cluster:
-    """The nodes, the leaders, and what waits. `count_jobs`: those of each shard, however many there are.
-    `counting`: the replica that counts what there is, if there is one. Its connection is given back before
-    another is taken."""
+    """The nodes, the leaders, and the waiting runs. `count_jobs`: count the jobs of each shard exactly.
+    `counting`: the replica to count on, if there is one; its connection is released before the next one is
+    taken."""
     counts = None
     if counting is not None:
         counts = await get_counts(replace(context, database=counting, connection=None))
@@ -65,7 +65,7 @@ async def get_backlog(
     namespace: str | None = None,
     nodes: list[NodeView] | None = None,
 ) -> list[Backlog]:
-    """What waits for a worker, the longest queue first; that of one namespace, or of all."""
+    """The runs that wait for a worker, the longest queue first; of one namespace, or of all."""
     nodes = await list_nodes(context, now) if nodes is None else nodes
     rows = await context.fetch("reading/list_backlog", namespace=namespace, now=now, most=MOST_COUNTED)
     return [_backlog_of(row, nodes) for row in rows]
@@ -73,14 +73,13 @@ async def get_backlog(
 
 @query
 async def backlog_of(context: Context) -> list[Backlog]:
-    """What waits for a worker in the namespace."""
+    """The runs of the namespace that wait for a worker."""
     return await get_backlog(context, await context.time(), namespace=context.namespace)
 
 
 @query
 async def workers_of(context: Context) -> list[NodeView]:
-    """The workers that serve the namespace; of their handlers and queues no other namespace has a say. Which
-    other namespaces they serve is not told."""
+    """The workers that serve the namespace. The answer hides which other namespaces they serve."""
     nodes = await list_nodes(context, await context.time())
     return [
         node if EVERY in node.namespaces else msgspec.structs.replace(node, namespaces=[context.namespace])
@@ -109,7 +108,7 @@ def _shard_of(row: Record, jobs: dict[int, int]) -> ShardView:
 
 
 def _elector_of(nodes: list[NodeView]) -> ElectorView:
-    """What the live schedulers say of it."""
+    """The elector, as the live schedulers report it."""
     asking = [node for node in nodes if node.elector is not None and node.state in ("live", "draining")]
     names = sorted({node.elector for node in asking if node.elector is not None})
     errors = [

@@ -3,10 +3,10 @@
     firing ──► ringer ──► broker ──► receiver of a worker ──► claim by id in PostgreSQL
     firing ──► NOTIFY ──────────────► claimer of a worker ──► claim in PostgreSQL
 
-A doorbell only rings. A broker carries more: notices, each with the ids of some runs of one lane. Either way
-a worker has a run only once it has claimed it in PostgreSQL. So a notice that is lost, repeated, late or out
-of order costs time, never correctness: a notice of a run that cannot be claimed is dropped, and a run that
-no worker claims is rung for again.
+A doorbell only rings. A broker carries more: notices, each with the ids of some runs of one lane. In both
+cases a worker has a run only after it has claimed it in PostgreSQL. So a notice that is lost, repeated, late
+or out of order costs time, never correctness: workers drop the notice of a run that they cannot claim, and
+the ringer rings again for a run that no worker claims.
 
     base        the contracts: `Doorbell`, `Broker`, and what a notice is
     postgres    NOTIFY as the doorbell: cancels and changes of lanes come this way with every broker, too

@@ -19,7 +19,7 @@ Ring = Literal["runs", "lanes", "cancels", "suspects"]
 # Where the address of a broker stands.
 FIELD = "queue_url"
 
-# As many as a worker runs at a time by default: what one has no room for must go back to the broker.
+# As many as a worker runs at a time by default: a worker must return notices for which it has no room.
 NOTICE_SIZE = 100
 
 
@@ -44,29 +44,29 @@ class Notice(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """What a broker has handed out, as it came; `tag` is how the broker knows it."""
+    """A message of a broker, as it came; `tag` is the broker's reference to it."""
 
     body: bytes
     tag: Any
 
 
 class Broker(ABC):
-    """Every lane has a queue, topic, stream or subject of its own in the broker, named after the cluster and
-    the lane, and made when it is first used; so workers take only what they can run.
+    """Every lane has its own queue, topic, stream or subject in the broker, named after the cluster and the
+    lane, and made on first use. So a worker takes only what it can run.
 
-    Calls come one at a time, from one task, and each may be cancelled. Connections are made when needed.
-    What cannot be reached is `Unavailable`, and the next call starts afresh; what was handed out before may
-    come again then.
+    Calls come one at a time, from one task, and each may be cancelled. Connections are made on demand. A call
+    raises `Unavailable` if the server cannot be reached; the next call starts again, and earlier messages may
+    come again.
     """
 
     name: ClassVar[str]
 
-    # What its client raises when the server does not answer.
+    # The errors of its client when the server does not answer.
     lost: ClassVar[tuple[type[Exception], ...]] = (OSError,)
     # For one that has one.
     address: Address | None = None
 
-    # Where the broker counts the time: what was not acknowledged for so long is handed out again.
+    # If the broker measures time: it delivers a message again that was not acknowledged for so long.
     redeliver_seconds = 30.0
 
     def __init__(self, url: str, cluster: str) -> None:
@@ -79,21 +79,21 @@ class Broker(ABC):
 
     @abstractmethod
     async def receive(self, lanes: Sequence[int], limit: int, seconds: float) -> list[Delivery]:
-        """About `limit` messages, of any of these lanes: what is there at once, else the first that comes
-        within so many seconds. Between two calls nothing is taken."""
+        """About `limit` messages of any of these lanes: those that are there, else the first that comes
+        within so many seconds. Nothing is taken between two calls."""
 
     @abstractmethod
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        """These need not come again. Those that the broker does not know any more are ignored."""
+        """These messages need not come again. Ignores messages that the broker does not know any more."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Disconnect. What was not acknowledged comes again, sooner or later, to some worker."""
+        """Disconnect. Messages that were not acknowledged come again, to some worker."""
 
     @contextlib.contextmanager
     def reached(self) -> Iterator[None]:
-        """Around everything that needs the server; and the files that its address names, which can be away
-        for a while too."""
+        """Wrap everything that needs the server, and the files that its address names: they can be away for a
+        while, too."""
         known: tuple[type[Exception], ...] = (*self.lost, InvalidField)
         try:
             yield
@@ -104,18 +104,18 @@ class Broker(ABC):
         return msgspec.json.encode(notice)
 
     def name_of(self, lane: int) -> str:
-        """What a lane is called in the broker."""
+        """The name of a lane in the broker."""
         return f"sexton.{self.cluster}.{lane}"
 
 
 def notices_of(lane: int, runs: Sequence[int]) -> Iterator[Notice]:
-    """As many notices as it takes."""
+    """The notices for these runs."""
     for start in range(0, len(runs), NOTICE_SIZE):
         yield Notice(lane, list(runs[start : start + NOTICE_SIZE]))
 
 
 def unreachable(name: str, error: BaseException, address: Address | None = None) -> Unavailable:
-    """The one error for everything that a client library raises when its server does not answer."""
+    """The error for everything that a client library raises when its server does not answer."""
     return Unavailable(
         "queue_unavailable",
         f"the broker {name} cannot be reached: {complaint(error, address)}",

@@ -1,5 +1,4 @@
-"""The broker that the settings name. Clients of brokers that not every installation has are extras of the
-package."""
+"""The broker that the settings name. The clients of brokers are extras of the package."""
 
 from __future__ import annotations
 
@@ -26,13 +25,13 @@ CLASSES = {
 
 
 def choose_broker(settings: Settings) -> MakeBroker | None:
-    """How to make the broker of a cluster, given the cluster's name; None if PostgreSQL is all there is."""
+    """Makes the broker of a cluster from the cluster's name; None without a broker."""
     url = settings.queue_url
     if url == "postgres":
         return None
     server = SCHEMES[urlsplit(url).scheme].server
     require_client(server, "queue", field=FIELD)
     made: Any = getattr(import_module(f"sexton.engine.doorbells.{server}"), CLASSES[server])
-    # What can never work is refused now, not by the first call.
+    # Refuse an address that can never work now, not at the first call.
     context_of(made(url, "").address, FIELD)
     return lambda cluster: made(url, cluster)

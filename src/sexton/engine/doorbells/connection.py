@@ -1,4 +1,4 @@
-"""The connection of a process to its broker: every wait has a deadline, and it is known whether the broker
+"""The connection of a process to its broker: every wait has a deadline, and `up` says whether the broker
 answers."""
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ log = logging.getLogger("sexton")
 
 T = TypeVar("T")
 
-# How long an answer is waited for, beyond what was asked for.
+# How long to wait for an answer, beyond the time that the caller asked for.
 PATIENCE = 5.0
 CLOSE_SECONDS = 10.0
 
 
 class BrokerConnection:
-    """The same calls as a broker's. After a call that fails or takes too long, the next one connects anew."""
+    """Has the calls of a broker. After a call that fails or takes too long, the next call connects again."""
 
     def __init__(self, database: Database, make: MakeBroker) -> None:
         self._database = database

@@ -1,8 +1,7 @@
 """Kafka: a topic per lane, and one consumer group of all workers.
 
-A partition belongs to one worker at a time, so a worker that is full keeps the notices of its partitions
-waiting. Their runs are found by others all the same: by those that have nothing to do and look, and when
-they are rung for again.
+A partition belongs to one worker at a time, so a full worker delays the notices of its partitions. Other
+workers find those runs all the same: idle workers look into PostgreSQL, and the ringer rings again.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MOST_PARTITIONS = 1000
 COPIES = 3
 REQUEST_MILLISECONDS = 4000
 
-# Joining the group waits for its other members, and committing for the joining.
+# A join of the group waits for its other members, and a commit waits for the join.
 JOIN_MILLISECONDS = 20_000
 COMMIT_SECONDS = 3.0
 GRACE_SECONDS = 0.5
@@ -54,8 +53,8 @@ class KafkaBroker(Broker):
         self._producer: Any = None
         self._consumer: Any = None
         self._subscribed: frozenset[str] = frozenset()
-        # Of each partition that was assigned to us, what was handed out since then and not acknowledged, and
-        # the offset after the last one handed out.
+        # For each assigned partition: the offsets that were delivered since then and not acknowledged, and
+        # the offset after the last one.
         self._in_hand: dict[Any, set[int]] = {}
         self._after: dict[Any, int] = {}
 
@@ -72,8 +71,8 @@ class KafkaBroker(Broker):
         with self.reached():
             consumer = await self._member(frozenset(self.name_of(lane) for lane in lanes))
             answer: dict[Any, Any] = {}
-            # Joining the group waits for its other members, which may take longer than this call. To give up
-            # then would make them all join anew, and again none would be done in time.
+            # A join of the group waits for its other members, which may take longer than this call. If it
+            # were cancelled, all members would have to join again, and again not in time.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds + GRACE_SECONDS):
                     answer = await consumer.getmany(timeout_ms=int(seconds * 1000), max_records=limit)
@@ -84,12 +83,12 @@ class KafkaBroker(Broker):
                     self._after[partition] = record.offset + 1
                     found.append(Delivery(record.value or b"", (partition, record.offset)))
             if not found:
-                # Without an answer it is not known whether a server is there.
+                # An empty answer does not show whether a server is there.
                 await consumer._client.fetch_all_metadata()
             return found
 
     async def acknowledge(self, deliveries: Sequence[Delivery]) -> None:
-        """A partition is acknowledged up to the first that still is in hand."""
+        """Acknowledge each partition up to its first message that is still in hand."""
         ours = frozenset() if self._consumer is None else self._consumer.assignment()
         done: dict[Any, int] = {}
         for delivery in deliveries:
@@ -97,11 +96,11 @@ class KafkaBroker(Broker):
             waiting = self._in_hand.get(partition)
             if waiting is not None:
                 waiting.discard(offset)
-                # A partition that another worker has by now is for that worker to acknowledge.
+                # If another worker has the partition now, that worker acknowledges it.
                 if partition in ours:
                     done[partition] = min(waiting, default=self._after[partition])
         if done:
-            # The group may be about to change; and the next call says more than this.
+            # The group may be changing; the next call reports real problems.
             with self.reached(), contextlib.suppress(CommitFailedError, IllegalStateError, TimeoutError):
                 async with asyncio.timeout(COMMIT_SECONDS):
                     await self._consumer.commit(done)
@@ -142,8 +141,8 @@ class KafkaBroker(Broker):
         return self._consumer
 
     def _begin_anew(self) -> None:
-        """Partitions were assigned, perhaps such as we had before. Each begins where it was last
-        acknowledged, by any worker: what we had in hand of it comes again, or has been dealt with."""
+        """Partitions were assigned, perhaps the same as before. Each begins at its last acknowledged offset:
+        the messages that were in hand come again, or another worker has acknowledged them."""
         self._in_hand.clear()
         self._after.clear()
 
@@ -178,7 +177,7 @@ class _Assigned(ConsumerRebalanceListener):  # type: ignore[misc]
         self._assigned = assigned
 
     def on_partitions_revoked(self, revoked: object) -> None:
-        """Messages of these partitions may be acknowledged until other members have them."""
+        """Nothing to do: their messages may be acknowledged until other members have them."""
 
     def on_partitions_assigned(self, assigned: object) -> None:
         self._assigned()
@@ -196,7 +195,7 @@ def _number(text: str) -> int:
 
 
 def _check_topics(answer: Any) -> None:
-    """The library leaves it to us to look at what became of each."""
+    """Raise the error of a topic that could not be made: the library does not."""
     for topic, code, *said in answer.topic_errors:
         error = for_code(code)
         if error not in (NoError, TopicAlreadyExistsError):
@@ -204,7 +203,7 @@ def _check_topics(answer: Any) -> None:
 
 
 async def _started(part: Any, stop: Any = None) -> None:
-    """What fails to start has something to clean up all the same."""
+    """Start a part of the library; if that fails, stop it, since it leaves things open."""
     try:
         await part.start()
     except BaseException:

@@ -1,7 +1,7 @@
 """NATS JetStream: one work-queue stream per cluster, a subject and a durable pull consumer per lane.
 
-What is there is asked for without waiting. Only if there is nothing, one message of each lane is waited for;
-ending the subscription that the answers go to also ends what was asked for.
+A call first asks for messages without waiting. Only if there are none, it waits for one message of each lane;
+the end of the subscription for the answers also ends these requests.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 CONNECT_SECONDS = 5
 ANSWER_SECONDS = 4
 
-# Of a lane: the oldest notices are dropped, and rung for again.
+# Per lane: older notices are dropped, and the ringer rings again for their runs.
 LONGEST = 100_000
 
 
@@ -125,8 +125,8 @@ class NatsBroker(Broker):
         *,
         first: bool = False,
     ) -> list[Msg]:
-        """Ask for messages of these lanes, and gather what comes until each has said that there is no more;
-        `first`: until one has come."""
+        """Ask for messages of these lanes, and collect them until each lane has no more; `first`: until one
+        has come."""
         client, _ = await self._open()
         found: list[Msg] = []
         waiting, count = len(lanes), dict.fromkeys(map(self.name_of, lanes), 0)
@@ -144,7 +144,7 @@ class NatsBroker(Broker):
                         found.append(message)
                         count[message.subject] += 1
                         waiting -= count[message.subject] == batch
-            # What was on its way has arrived before the answer to this.
+            # Messages that were on their way arrive before the answer to this.
             await client.flush(ANSWER_SECONDS)
             while not answers.empty():
                 message = answers.get_nowait()

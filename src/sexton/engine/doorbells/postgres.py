@@ -1,4 +1,4 @@
-"""NOTIFY as the doorbell: what a cluster without a broker uses."""
+"""NOTIFY as the doorbell, for a cluster without a broker."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ class PostgresDoorbell:
 
     async def check(self) -> bool:
         if self._database.pooled:
-            return False  # notifications are lost on their way; polling finds what waits
+            return False  # a pooler drops notifications; polling finds the runs
         if await self._hears():
             return True
         try:
             await self._connect()
         except Unavailable:
             return False
-        # What rang meanwhile was not heard.
+        # Rings may have been lost meanwhile.
         self._rung("lanes")
         self._rung("runs")
         return True
 
     async def _hears(self) -> bool:
-        """Whether the connection is there, and leads to the primary: no other server is notified."""
+        """Whether the connection is open, and leads to the primary: only that one notifies."""
         if self._connection is None or self._connection.is_closed():
             return False
         try:

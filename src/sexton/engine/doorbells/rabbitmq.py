@@ -1,7 +1,7 @@
 """RabbitMQ: a quorum queue per lane, published to with confirms through the default exchange.
 
-Notices are taken by consuming for the length of one call, with a prefetch of what was asked for: a consumer
-that stays would be sent more as soon as something is acknowledged, whether there is room or not.
+A call consumes only while it lasts, with a prefetch of its limit: a permanent consumer would get more
+messages with every acknowledgement, even without room.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 CONNECT_SECONDS = 5.0
 
-# A queue that no worker reads must not fill the disk: the oldest notices are dropped, and rung for again.
+# A queue that no worker reads must not fill the disk: it drops the oldest notices, and the ringer rings
+# again.
 ARGUMENTS: dict[str, FieldValue] = {"x-queue-type": "quorum", "x-max-length": 100_000}
 
 
@@ -30,7 +31,7 @@ class RabbitBroker(Broker):
     """Queues `sexton.CLUSTER.LANE` in the virtual host of the address."""
 
     name = "rabbitmq"
-    # Of the client, of the network, and of a client that finds its connection gone.
+    # Errors of the client, of the network, and of a client whose connection is gone.
     lost = (AMQPError, OSError, RuntimeError)
 
     def __init__(self, url: str, cluster: str) -> None:
@@ -60,7 +61,7 @@ class RabbitBroker(Broker):
 
         with self.reached():
             channel = await self._open()
-            # The prefetch is of each queue, the limit of all of them.
+            # The prefetch is per queue, the limit for all of them.
             chosen = random.sample(lanes, min(len(lanes), limit))
             await channel.set_qos(prefetch_count=limit // len(chosen))
             queues = [await self._queue(lane) for lane in chosen]
@@ -68,7 +69,7 @@ class RabbitBroker(Broker):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await _either(arrived, channel)
-            # Whatever was sent before the answer to the cancel has arrived by then.
+            # Messages that were sent before the answer to the cancel have arrived with it.
             for queue, tag in zip(queues, tags, strict=True):
                 await queue.cancel(tag)
             if channel.is_closed:
@@ -110,7 +111,7 @@ class RabbitBroker(Broker):
 
 
 async def _either(arrived: asyncio.Event, channel: AbstractChannel) -> None:
-    """Until a message has arrived, or none will any more."""
+    """Wait until a message has arrived, or the channel is closed."""
     closed = asyncio.ensure_future(channel.closed())
     came = asyncio.ensure_future(arrived.wait())
     try:

@@ -1,9 +1,9 @@
 """Redis Streams: a stream per lane, with one consumer group that all workers share.
 
-What was acknowledged is deleted, so the length of a stream is the number of notices that wait or are in
-hand. What a vanished worker had in hand is taken over by the next worker that reads the stream. A stream is
-capped: one that no worker reads must not fill the memory, and the oldest notices are the ones to lose, for
-their runs are rung for again.
+Acknowledged notices are deleted, so the length of a stream is the number of notices that wait or are in hand.
+The next worker that reads a stream takes over the notices of a worker that has vanished. Streams are capped:
+a stream that no worker reads must not fill the memory. It loses the oldest notices, and the ringer rings
+again for their runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LONGEST = 100_000
 IDLE_SECONDS = 3600.0
 SOCKET_SECONDS = 5.0
 
-# Messages of several streams without exceeding the limit: COUNT alone would count for each of them.
+# Reads several streams up to one limit: COUNT alone would apply to each of them.
 READ = """
 local left, found = tonumber(ARGV[3]), {}
 for place, key in ipairs(KEYS) do
@@ -75,8 +75,7 @@ class RedisBroker(Broker):
                 await self._make_groups(keys)
                 return await self._take_over(keys, limit) or await self._read(keys, limit, seconds)
             except ResponseError:
-                # A group that is gone with its stream: Redis was emptied, or has lost what it had. They are
-                # made again.
+                # The group is gone with its stream: Redis has lost its data. Make them again.
                 self._groups.clear()
                 raise
 
@@ -119,8 +118,8 @@ class RedisBroker(Broker):
                 self._groups.add(key)
 
     async def _take_over(self, keys: Sequence[str], limit: int) -> list[Delivery]:
-        """Now and then: what a worker has had in hand for too long; and consumers that are gone are
-        forgotten."""
+        """Now and then: take over notices that a worker has had for too long, and delete consumers that are
+        gone."""
         if clock.monotonic() < self._tidy_at:
             return []
         self._tidy_at = clock.monotonic() + self.redeliver_seconds / 3

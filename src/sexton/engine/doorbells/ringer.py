@@ -36,23 +36,22 @@ log = logging.getLogger("sexton")
 # Firings of up to `batch_size` jobs each; more than these wait only if the broker is slow or away.
 MOST_WAITING = 200
 
-# A run is not rung for again after about a day of waiting: workers that have nothing to do look by
-# themselves.
+# The ringer does not ring again for a run that has waited for about a day: idle workers look by themselves.
 DOUBLINGS = 14
 
-# Of a lane, a priority and an age, at most so many at a time.
+# At most so many at a time of one lane, priority and age.
 MOST_AT_ONCE = 10_000
 
-# Rows become visible later than the time that stands in them.
+# Rows become visible later than the time in them.
 OVERLAP = timedelta(seconds=1)
 
-# Jobs and their groups as the text of arrays, and the scheduled time of each group: as
-# `firing/fire.sql` takes them.
+# Jobs and their groups as the text of arrays, the scheduled time of each group, and the number of jobs: the
+# parameters of `firing/fire.sql`.
 Fired = tuple[str, str, Sequence[datetime], int]
 
 
 class Ringer(Loop):
-    """Rings for what was fired at once, and for the rest when it is time."""
+    """Rings at once for fired runs, and for other runs at their time."""
 
     name = "ringer"
 

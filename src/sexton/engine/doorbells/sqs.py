@@ -1,8 +1,8 @@
-"""Amazon SQS: a standard queue per lane. Credentials stand in the address, or come the way
-they do for all of AWS's own tools.
+"""Amazon SQS: a standard queue per lane. Credentials are in the address, or come from the environment as for
+AWS's own tools.
 
-What is there is asked for without waiting. Only if there is nothing, every lane is waited for; the first one
-that answers ends the others, and what they might have been about to answer is visible again later.
+A call first asks for messages without waiting. Only if there are none, it waits for every lane; the first
+answer ends the other requests, and messages that these might have returned become visible again later.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from sexton.engine.doorbells.base import FIELD, Broker, Delivery, Notice
 
 T = TypeVar("T")
 
-# What SQS takes and gives at a time.
+# The most messages in one request of SQS.
 BATCH = 10
 PARALLEL = 10
 
 # Older notices are dropped: their runs have been rung for again.
 RETENTION_SECONDS = 3600
 
-# SQS answers some requests with a server error, or asks for a pause: the same request then works. A notice
-# that is sent twice does no harm.
+# SQS answers some requests with a server error, or asks for a pause: then a retry works. A notice that is
+# sent twice does no harm.
 CONFIG = AioConfig(
     connect_timeout=5,
     read_timeout=25,

@@ -1,9 +1,9 @@
-"""What was missed: timers past their grace, planned by the policy of their job.
+"""Missed occurrences: timers past their grace, planned by the policy of their job.
 
-Each distinct case (`jobs.planning.plan`) is planned once, and everything is written in one statement
-(`firing/catch_up.sql`): a timer jumps to the future only together with its missed runs and its skips. Missed
-runs have the lowest priority and start at a rate of the whole cluster (`firing/reserve_catch_up.sql`), so
-that they do not delay what is due now; those of one job that runs all of them start one after another.
+Each distinct case (`jobs.planning.plan`) is planned once. One statement (`firing/catch_up.sql`) writes
+everything: a timer moves into the future only together with its missed runs and its skips. Missed runs have
+the lowest priority and start at a rate of the whole cluster (`firing/reserve_catch_up.sql`), so that they do
+not delay what is due now. The missed runs of one job start one after another.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ log = logging.getLogger("sexton")
 
 Planned = tuple[asyncpg.Record, timedelta, Plan]
 
-# From so many jobs or runs on, a catch-up is told as a warning.
+# A catch-up of at least so many jobs or runs is logged as a warning.
 LARGE = 100
 
 TIMERS = ("jobs", "revisions", "scheduled", "due", "next_scheduled", "next_due", "run_counts")
@@ -41,7 +41,8 @@ SKIPS = ("skip_jobs", "skip_scheduled", "skip_until", "skip_occurrences", "skip_
 
 @dataclass(slots=True)
 class CaughtUp:
-    """What was caught up: jobs, missed occurrences that run, and missed occurrences that are skipped."""
+    """The counts of a catch-up: jobs, missed occurrences that run, and missed occurrences that are
+    skipped."""
 
     jobs: int = 0
     runs: int = 0
@@ -59,7 +60,7 @@ class CaughtUp:
         return self.jobs >= LARGE or self.runs >= LARGE
 
     def tell(self) -> None:
-        """One line for all of it."""
+        """Log one line for the whole catch-up."""
         until = f", the last one at {iso(self.last_start_at, 'seconds')}" if self.last_start_at else ""
         log.log(
             logging.WARNING if self.large else logging.INFO,
@@ -74,7 +75,7 @@ class CaughtUp:
 def plan_all(
     rows: Sequence[asyncpg.Record], now: datetime
 ) -> tuple[list[Planned], list[tuple[int, int, str]]]:
-    """The plans, and the jobs (with their revision) whose schedule could not say what to plan, and why."""
+    """The plans; and the jobs that cannot be planned, each with its revision and the reason."""
     plans: dict[object, Plan] = {}
     planned, failed = [], []
     for row in rows:
@@ -83,10 +84,8 @@ def plan_all(
         case = (row["timing_key"], row["options"], row["scheduled_at"], jitter, remaining)
         if case not in plans:
             try:
-                policy, schedule = (
-                    MissedPolicy.of(_spec_of(row), row["catch_up_seconds"]),
-                    schedule_of(dict(row)),
-                )
+                policy = MissedPolicy.of(_spec_of(row), row["catch_up_seconds"])
+                schedule = schedule_of(dict(row))
                 plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
             except (SextonError, OverflowError) as error:
                 log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)
@@ -97,7 +96,8 @@ def plan_all(
 
 
 def parameters(planned: Iterable[Planned], now: datetime, starts: Iterable[datetime]) -> dict[str, list[Any]]:
-    """What `firing/catch_up.sql` takes, without the fence; `starts` is when each missed run may start."""
+    """The parameters of `firing/catch_up.sql`, without the fence; `starts` is when each missed run may
+    start."""
     start = iter(starts)
     timers: list[tuple[Any, ...]] = []
     runs: list[tuple[Any, ...]] = []
@@ -105,17 +105,8 @@ def parameters(planned: Iterable[Planned], now: datetime, starts: Iterable[datet
     for row, jitter, one in planned:
         job_id = row["job_id"]
         next_due = None if one.next_at is None else one.next_at + jitter
-        timers.append(
-            (
-                job_id,
-                row["revision"],
-                row["scheduled_at"],
-                row["due_at"],
-                one.next_at,
-                next_due,
-                len(one.runs),
-            )
-        )
+        timer = (job_id, row["revision"], row["scheduled_at"], row["due_at"])
+        timers.append((*timer, one.next_at, next_due, len(one.runs)))
         for run in one.runs:
             due, available, priority = run.scheduled_at + jitter, now, None
             if run.trigger is Trigger.CATCH_UP:

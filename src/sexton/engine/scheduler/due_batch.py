@@ -1,4 +1,4 @@
-"""Timers that are due, to be fired together."""
+"""Due timers that fire together."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class DueBatch:
         return sorted({shard for shard, _ in self.parts})
 
     def groups(self) -> tuple[list[tuple[int, int, int, int]], list[int]]:
-        """The distinct (timing, scheduled, due, revision), and for each job the number of its own, from 1."""
+        """The distinct (timing, scheduled, due, revision), and for each job the number of its case, from
+        1."""
         found: dict[tuple[int, int, int, int], int] = {}
         numbers: list[int] = []
         for _, entries in self.parts:
@@ -39,13 +40,13 @@ class DueBatch:
         return list(found), numbers
 
     def keep(self, led: Callable[[int], bool]) -> bool:
-        """Leave out the shards that are not led any more; whether anything remains."""
+        """Leave out the shards that this node does not lead any more; returns whether anything remains."""
         self.parts = [(shard, entries) for shard, entries in self.parts if led(shard)]
         self.size = sum(len(entries) for _, entries in self.parts)
         return self.size > 0
 
     def cut(self, size: int) -> list[DueBatch]:
-        """In pieces of at most so many entries."""
+        """The batch in pieces of at most so many entries."""
         pieces = [DueBatch()] if self.parts else []
         for shard, entries in self.parts:
             start = 0
@@ -58,8 +59,8 @@ class DueBatch:
         return pieces
 
     def split(self, chosen: Callable[[tuple[int, int, int, int, int]], bool]) -> DueBatch:
-        """Take some entries out. Entries of one timing and due time go the same way, so a part that has only
-        one of each is asked about once."""
+        """Take the chosen entries out. Entries with the same timing and due time go the same way, so a part
+        with only one of each costs one call of `chosen`."""
         taken = DueBatch()
         parts = []
         for shard, entries in self.parts:

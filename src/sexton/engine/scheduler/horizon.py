@@ -1,10 +1,10 @@
-"""What falls due in the next minutes, for the shards that this node leads: one wheel a shard.
+"""The timers of the next minutes, for the shards that this node leads: one wheel per shard.
 
-The wheels are filled from the timers: all at once when a shard is taken or changed, further ahead every now
-and then, and by what firing puts in.
+The wheels are filled from the timers: completely when a shard is taken or changed, further ahead now and
+then, and by each firing.
 
-Many timers share a schedule. Each distinct one is read and parsed once (`Timing`), and the occurrence after
-another is worked out once for all of them, before it is needed.
+Many timers share a schedule. Each distinct schedule is read and parsed once (`Timing`), and its next
+occurrence is computed once for all of them, before it is needed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,20 @@ log = logging.getLogger("sexton")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 
-# Changed shards are read again at most this often; a bulk import changes all of them all the time.
+# Changed shards are read again at most this often: a bulk import changes all of them all the time.
 RELOAD_SECONDS = 0.5
 
-# How often a look finds timers that are overdue though the wheels hold nothing that is due.
+# How often to look for overdue timers that no wheel holds.
 OVERDUE_SECONDS = 10.0
 
-# How many next occurrences are remembered for one schedule, and how many schedules beside those in use.
+# How many next occurrences one schedule remembers.
 REMEMBERED = 1000
+# How many jobs of a timing key are asked for its schedule.
 ASKED = 3
 
 # How many shards are read at once when they are taken.
 TOGETHER = 8
+# How many schedules are remembered beside those in use.
 SPARE_TIMINGS = 50_000
 
 # How timers are fired, as statements/parts/timer_kind.sql says it.
@@ -58,15 +60,15 @@ SIZES = 256
 
 @dataclass(slots=True)
 class Timing:
-    """What many timers share: a schedule, a grace, and whether firing them takes more than a new run: if
-    they are SPECIAL, their runs are counted or must not overlap; if METERED, their namespace has a quota."""
+    """What many timers share: a schedule, a grace, and whether a firing takes more than a new run. SPECIAL:
+    their runs are counted or must not overlap; METERED: their namespace has a quota."""
 
-    schedule: Schedule | None  # None if it takes none to say what comes next, or if there is a problem
+    schedule: Schedule | None  # None if `once`, `step` or `problem` say enough
     grace: int  # in microseconds
     special: int
     once: bool = False
     step: int | None = None  # of a plain interval, in microseconds
-    problem: str | None = None  # why there is no schedule: its jobs are set aside
+    problem: str | None = None  # why the schedule cannot be computed: its jobs are set aside
     _next: dict[int, int | None] = field(default_factory=dict)
 
     def next_after(self, scheduled: int) -> int | None:
@@ -85,7 +87,7 @@ class Timing:
         return following
 
     def prepare(self, scheduled: int) -> None:
-        """Work the next occurrence out beforehand. A schedule that cannot say is set aside, alone."""
+        """Compute the next occurrence in advance. A schedule that fails is set aside alone."""
         if self.schedule is not None:
             try:
                 self.next_after(scheduled)
@@ -124,13 +126,13 @@ class Horizon:
         return sum(wheel.size for wheel in self._wheels.values())
 
     def sizes(self) -> dict[str, int]:
-        """Entries by shard, as far as there are any, for people; a thousand shards are too many to show."""
+        """The number of entries by shard, for people; a thousand shards are too many to show."""
         if len(self._wheels) > SIZES:
             return {}
         return {str(shard): wheel.size for shard, wheel in self._wheels.items() if wheel.size}
 
     def forget(self) -> None:
-        """Start again from the timers."""
+        """Empty the wheels: they are read again from the timers."""
         self._wheels.clear()
         self.epochs.clear()
         self._loaded_until.clear()
@@ -138,11 +140,11 @@ class Horizon:
         self._changed_jobs.clear()
 
     def changed(self, shards: set[int]) -> None:
-        """Timers of these shards are not what they were."""
+        """Timers of these shards have changed."""
         self._changed |= shards
 
     def changed_job(self, shard: int, job_id: int) -> None:
-        """The timer of one job is not what it was."""
+        """The timer of one job has changed."""
         if shard in self._wheels:
             self._changed_jobs.add(job_id)
         else:
@@ -153,8 +155,9 @@ class Horizon:
         self._left_out.add(job_id)
 
     async def follow(self, led: Mapping[int, int], *, listening: bool, behind: bool = False) -> None:
-        """Load what was taken or changed, drop what was lost, and look further ahead every now and then.
-        `behind`: some of what was popped waits to be fired, and is overdue without being missed."""
+        """Load shards that were taken or changed, drop lost ones, and look further ahead now and then.
+        `behind`: some popped entries still wait for their firing; they are overdue, but not missing from the
+        wheels."""
         now = clock.monotonic()
         led = dict(led)
         for shard in [shard for shard in self._wheels if led.get(shard) != self.epochs[shard]]:
@@ -188,11 +191,11 @@ class Horizon:
             await self._look_for_overdue()
 
     def pop_due(self) -> list[DueBatch]:
-        """Everything due now, in batches.
+        """All entries that are due now, in batches.
 
-        If there is much, every batch takes its share from every shard: the jobs of a shard come in the order
+        If there are many, every batch takes its share from every shard: the jobs of a shard are in the order
         of their ids, and shards are spread over all ids, so a batch has neighbours. In the hot second that
-        takes a quarter of the processor time from PostgreSQL, which meets each page of its indexes once.
+        saves a quarter of the processor time of PostgreSQL, which reads each page of its indexes once.
         """
         now, size = self._now(), self._settings.batch_size
         popped = [(shard, wheel.pop_due(now)) for shard, wheel in self._wheels.items()]
@@ -209,8 +212,8 @@ class Horizon:
     def advance(
         self, batch: DueBatch, groups: list[int], nexts: list[int | None], next_dues: list[int | None]
     ) -> None:
-        """Put the next occurrences into the wheels, as far as they fall due before the horizon. `groups` has
-        the number of each job's group, from 1."""
+        """Put the next occurrences into the wheels, if they fall due before the horizon. `groups` has the
+        number of each job's group, from 1."""
         start = 0
         for shard, entries in batch.parts:
             wheel, until = self._wheels[shard], self._loaded_until[shard]
@@ -253,13 +256,13 @@ class Horizon:
         await self._take_in(near, self._wheels)
 
     def plan_ahead(self) -> None:
-        """Work out the next occurrences of what falls due first, before it does."""
+        """Compute the next occurrences of the first entries before these are due."""
         for wheel in self._wheels.values():
             for timing, scheduled in wheel.first_cases():
                 self.timings[timing].prepare(scheduled)
 
     def seconds_to_sleep(self, *, listening: bool) -> float:
-        """Until something is due, or to be read."""
+        """How long nothing is due, and nothing must be read."""
         moment = clock.monotonic()
         seconds = [
             self._refill_at - moment,
@@ -275,7 +278,7 @@ class Horizon:
     async def _refill(self, *, behind: bool) -> None:
         self._left_out.clear()
         if not behind and len(self._timing_numbers) > 2 * self.entries + SPARE_TIMINGS:
-            # Schedules of jobs that are gone, or far away, have piled up: learn those in use anew.
+            # Too many schedules are of jobs that are gone or far ahead: learn only those in use again.
             self.forget()
             self.timings.clear()
             self._timing_numbers.clear()
@@ -292,16 +295,15 @@ class Horizon:
                 self._loaded_until[shard] = horizon
 
     async def _watch_quotas(self) -> None:
-        """If other namespaces have quotas than before, their timers are fired in another way: read them
-        again."""
+        """If other namespaces than before have quotas, their timers fire in another way: read them again."""
         names = [row["name"] for row in await self._fetch("firing/list_metered")]
         if self._metered is not None and names != self._metered:
             self._changed |= set(self._wheels)
         self._metered = names
 
     async def _look_for_overdue(self) -> None:
-        """Nothing may depend on the wheels alone: a timer that a notification, a refill or a reload missed is
-        found here."""
+        """Find timers that a notification, a refill or a reload has missed: nothing may depend on the wheels
+        alone."""
         moment = clock.monotonic()
         if moment < self._overdue_at:
             return
@@ -310,8 +312,8 @@ class Horizon:
         await self._load(list(self._wheels), None, oldest - MICROSECONDS, self._wheels)
 
     async def _poll(self) -> None:
-        """Without notifications: look every `poll_seconds` (a second) for what falls due until the next look
-        and a second longer."""
+        """Without notifications: every `poll_seconds` (a second) read the timers that fall due until the next
+        poll, and a second longer."""
         pause = int(self._settings.poll_seconds * MICROSECONDS)
         near = self._now() + pause + MICROSECONDS
         if near - self._polled_until >= pause:
@@ -341,8 +343,8 @@ class Horizon:
             )
 
     async def _learn(self, rows: list[asyncpg.Record]) -> None:
-        """Read the schedules of timing keys that are not known yet. One job for each would be enough, but it
-        may have been edited since its timer was read: some more are asked too."""
+        """Read the schedules of unknown timing keys. One job for each would be enough, but a caller may have
+        edited it since its timer was read: so ask a few more."""
         unknown: dict[tuple[UUID, int | None, int], list[int]] = {}
         for row in rows:
             key = (row["timing_key"], row["grace_seconds"], row["special"])
@@ -361,8 +363,9 @@ class Horizon:
                 self._timing_numbers[key] = self._number(alike[0], key)
 
     def _number(self, job: asyncpg.Record, key: tuple[UUID, int | None, int]) -> int:
-        """A new timing. One-offs are all alike, for nothing comes after, and so are plain intervals of one
-        length, though each has a timing key of its own: they must not fill the memory with schedules."""
+        """The number of a new timing. All one-offs share one, since nothing follows them, and so do plain
+        intervals of the same length. Each has its own timing key, but they must not fill the memory with
+        schedules."""
         grace = grace_of(DEFAULTS.grace_seconds if key[1] is None else key[1]) // MICROSECOND
         special = key[2]
         once = job["kind"] == "once"
@@ -375,7 +378,7 @@ class Horizon:
         try:
             timing.schedule = None if alike else schedule_of(dict(job))
         except SextonError as error:
-            # It is set aside alone; the others go on.
+            # Only this job is set aside.
             log.error("job %s is set aside: its schedule cannot be read: %s", job["name"], error)
             timing.problem = str(error)
         self.timings.append(timing)
@@ -400,7 +403,7 @@ class Horizon:
 
 
 def _step(job: asyncpg.Record) -> int | None:
-    """The length of an interval that nothing bounds, excludes or moves, in microseconds."""
+    """The length of a plain interval, without bounds, exclusions or a moved occurrence, in microseconds."""
     if job["kind"] != "interval" or job["moved"] is not None:
         return None
     if "ends_at" in job["options"] or "exclude" in job["options"]:
@@ -408,7 +411,7 @@ def _step(job: asyncpg.Record) -> int | None:
     try:
         return read_seconds(job["schedule"].strip()) * MICROSECONDS
     except SextonError:
-        return None  # reported where its schedule is read
+        return None  # the error is logged where the schedule is read
 
 
 def microseconds(at: datetime) -> int:

@@ -1,4 +1,4 @@
-"""Counting the live runs of namespaces with a quota, beside the firing: it may mean to look at all runs."""
+"""Counts the live runs of namespaces with a quota, beside the firing: a count may read all runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ log = logging.getLogger("sexton")
 
 
 class LiveCount:
-    """One count at a time. What waits for it is tried again meanwhile; `wake` is called at its end."""
+    """Runs one count at a time, and calls `wake` at its end. Timers that need it are tried again
+    meanwhile."""
 
     def __init__(self, database: Database, wake: Callable[[], None]) -> None:
         self._database = database
@@ -24,7 +25,7 @@ class LiveCount:
         self._fresh: set[str] = set()
 
     def start(self, namespaces: Sequence[str]) -> None:
-        """Count those of these namespaces, unless a count is under way."""
+        """Count the live runs of these namespaces, unless a count is under way."""
         if namespaces and self._task is None:
             self._task = asyncio.create_task(self._count(list(namespaces)), name="counting live runs")
 
@@ -39,8 +40,8 @@ class LiveCount:
             self._wake()
 
     def take_fresh(self) -> list[str]:
-        """The namespaces that were counted since the last attempt: however long ago that is by now, the next
-        one goes by it."""
+        """The namespaces that were counted since the last firing: the next firing uses these counts, however
+        old."""
         fresh, self._fresh = list(self._fresh), set()
         return fresh
 

@@ -1,9 +1,9 @@
 """The scheduler's loop. See `engine.scheduler` for how it fires.
 
-Entries that are later than their job's grace, or after a standstill overtaken by the next occurrence of their
-job, are not fired but planned (`catch_up`): their occurrences were missed, and the job's policy decides. They
-are planned in a thread, a part at a time, and what is due now goes on being fired meanwhile: an outage of
-months must not make the present late.
+Some due entries were missed: they are later than the grace of their job, or, after a standstill, the next
+occurrence of the job is due as well. The scheduler does not fire them but plans them by the job's policy
+(`catch_up`), in a thread and in parts. Meanwhile it goes on firing what is due now: an outage of months must
+not delay the present.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sexton.postgres.transaction import Context
 
 log = logging.getLogger("sexton")
 
-# After a firing, wait so long for more to fall due: a statement for few costs nearly as much as for many.
+# After a firing, wait so long for more due timers: a statement for few costs nearly as much as one for many.
 GATHER_SECONDS = 0.005
 
 STUCK_SECONDS = 0.05
@@ -49,7 +49,7 @@ STUCK_SECONDS = 0.05
 # PostgreSQL counts it in 32 bits of milliseconds.
 LONGEST_IDLE_SECONDS = 86_400.0
 
-# How long a job that was locked is expected to stay locked.
+# For so long a locked job is expected to stay locked.
 LOCKED_SECONDS = 5.0
 
 # Jobs whose missed occurrences are planned and written together.
@@ -61,13 +61,13 @@ STANDSTILL = HICCUP // MICROSECOND
 # How long a connection may take to be made, if the lease is shorter.
 SHORTEST_CONNECT_SECONDS = 2.0
 
-# A round ends after this long even if more is due: leadership, changes and the end must be noticed meanwhile.
+# A round ends after this long even if more is due, to notice leadership, changes and a stop.
 ROUND_SECONDS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """What was missed by some jobs, while a thread plans it as of a time."""
+    """The missed occurrences of some jobs, while a thread plans them for the time `now`."""
 
     batch: DueBatch
     now: datetime
@@ -97,7 +97,7 @@ class Scheduler(Loop):
         self._telling = CaughtUp()
         self._firing = leadership.firing
         self._limit: asyncio.Timeout | None = None
-        #: Occurrences that were skipped because their namespace had no room among its live runs.
+        #: Occurrences that were skipped because of the quota of their namespace for live runs.
         self.over_quota = 0
         self.live_count = LiveCount(database, self.wake)
         self.listening: Callable[[], bool] = lambda: True
@@ -115,8 +115,8 @@ class Scheduler(Loop):
         return self._horizon.entries
 
     def timers_changed(self, payload: str) -> None:
-        """A notification: `3:17` is a job in a shard, `3,4` are shards of which many changed; nothing at all
-        means that something may have been missed."""
+        """A notification: `3:17` is a job in a shard, `3,4` are shards with many changes. An empty one means
+        that notifications may have been lost."""
         shard, _, job_id = payload.partition(":")
         if job_id:
             self._horizon.changed_job(int(shard), int(job_id))
@@ -126,7 +126,8 @@ class Scheduler(Loop):
         self.wake()
 
     async def setup(self) -> None:
-        """Edits plan missed occurrences too, in any process: so the database has the settings of that."""
+        """Write the settings for catching up into the database: edits in any process also plan missed
+        occurrences."""
         try:
             await self._connect()
             for name in ("catch_up_seconds", "catch_up_rate"):
@@ -179,15 +180,15 @@ class Scheduler(Loop):
                 await self._catch_up()
             await self._prove()
         except BaseException as error:
-            # What was popped is in no wheel any more, and whether the last statement was carried out is not
-            # known: start again from the timers.
+            # The popped entries are in no wheel any more, and the last statement may have been carried out:
+            # start again from the timers.
             self._forget()
             if isinstance(error, (*LOST, asyncpg.QueryCanceledError)):
                 await self.teardown()
                 raise unavailable(error) from error
             if isinstance(error, asyncpg.CheckViolationError):
                 await make_missing(self._database, error)
-                return 0.0  # what was to be recorded has a place now
+                return 0.0  # the partition is there now
             raise
         await self._set_aside.write()
         if self._due or self._late or self._planning is not None:
@@ -195,19 +196,19 @@ class Scheduler(Loop):
         self._tell_catch_up()
         horizon.plan_ahead()
         if tried and self.fired == fired:
-            return STUCK_SECONDS  # timers that change, or a clock that went back: do not spin
+            return STUCK_SECONDS  # timers change, or the clock went back: do not spin
         gather = GATHER_SECONDS if self.fired > fired else 0.0
         proof = self._firing.proven_at + self._firing.proof_seconds - clock.monotonic()
         sleep = min(proof, horizon.seconds_to_sleep(listening=self.listening()))
         return max(sleep, gather, 0.0)
 
     def _give_up_waiting(self) -> None:
-        """End the round that is under way, and drop its connection."""
+        """End the current round, and drop its connection."""
         if self._limit is not None:
             self._limit.reschedule(0)
 
     async def _prove(self) -> None:
-        """Show that this node can fire, if nothing was due for a while: fire nothing."""
+        """If nothing was due for a while, prove that this node can fire: fire an empty batch."""
         if clock.monotonic() < self._firing.proven_at + self._firing.proof_seconds:
             return
         groups = ("revisions", "scheduled", "due", "next_scheduled", "next_due")
@@ -224,10 +225,10 @@ class Scheduler(Loop):
         if self._connection is not None and not self._connection.is_closed():
             return
         # If this process is stopped in the middle of a transaction, the node that takes over ends its
-        # backend. Not behind a pooler, though, nor if the transaction has locked jobs and timers and no shard
+        # backend. But not behind a pooler, and not if the transaction has locked jobs and timers but no shard
         # yet.
         pooled, lease = self._database.pooled, self._settings.lease_seconds
-        self._firing.rests()  # connections may be slow to be made
+        self._firing.rests()  # a new connection may take long
         idle = f"{min(lease * (1 if pooled else 3), LONGEST_IDLE_SECONDS) * 1000:.0f}ms"
         self._connection = self._horizon.connection = await self._database.connect(
             "sexton scheduler",
@@ -243,7 +244,7 @@ class Scheduler(Loop):
     # Firing
 
     async def _fire(self, batch: DueBatch) -> None:
-        """What was missed is planned; of the rest, plain jobs, special ones and those under quotas go
+        """Leave missed entries for planning. Fire plain jobs, special jobs and jobs under quotas
         separately."""
         timings = self._horizon.timings
         for _, entries in batch.parts:
@@ -261,8 +262,8 @@ class Scheduler(Loop):
         self._late.extend(late.cut(PLANNED_TOGETHER))
 
     def _is_missed(self, row: tuple[int, int, int, int, int]) -> bool:
-        """Whether the plan decides about an entry: it is past its grace, or the next one is due as well and
-        that is more than slowness."""
+        """Whether an entry was missed: it is past its grace, or the next one is due as well after a
+        standstill."""
         _, due, scheduled, _, number = row
         timing, late = self._horizon.timings[number], self._now() - due
         if late > timing.grace:
@@ -313,14 +314,14 @@ class Scheduler(Loop):
             self.fired += batch.size
             self._horizon.advance(batch, numbers, nexts, next_dues)
         else:
-            # Some timers were not what the wheel said: read the whole batch again.
+            # The wheel was wrong about some timers: read the whole batch again.
             self.fired += row["fired"]
             await self._horizon.read_again(batch)
 
     async def _fire_free(
         self, statement: str, jobs: list[int], numbers: list[int], parameters: dict[str, Any]
     ) -> asyncpg.Record:
-        """Another transaction, such as an edit, has locked a row of the batch: fire the jobs without one."""
+        """Another transaction, such as an edit, has locked a row of the batch: fire the other jobs."""
         assert self._connection is not None
         async with self._connection.transaction():
             free = await self._lock_free(jobs, special=statement != "firing/fire")
@@ -335,8 +336,8 @@ class Scheduler(Loop):
             )
 
     async def _lock_free(self, jobs: list[int], *, special: bool) -> set[int]:
-        """Lock the jobs of which no other transaction has locked the timer nor, if `special`, the job or a
-        run in its way; until the end of the transaction, in the order of locks that everything keeps."""
+        """Lock the jobs whose timer no other transaction has locked, nor, if `special`, the job or a run of
+        it. The locks last until the end of the transaction, and keep the common order of locks."""
         statements = ["firing/lock_free_timers"]
         if special:
             statements = ["firing/lock_free_jobs", *statements, "firing/lock_free_slots"]
@@ -349,7 +350,7 @@ class Scheduler(Loop):
         return set(free)
 
     def _expects_locked(self, jobs: list[int]) -> bool:
-        """Whether one of these was locked a moment ago: the others do not wait for it again."""
+        """Whether one of these jobs was locked a moment ago: then do not wait for it again."""
         if not self._locked:
             return False
         now = clock.monotonic()
@@ -357,8 +358,8 @@ class Scheduler(Loop):
         return not self._locked.keys().isdisjoint(jobs)
 
     async def _send(self, statement: str, **parameters: Any) -> asyncpg.Record | None:
-        """Run a firing statement. None: another transaction, such as an edit, had locked one of its rows for
-        too long."""
+        """Run a firing statement. None: another transaction, such as an edit, locked one of its rows for too
+        long."""
         crash.point("fire.before")
         try:
             row = await self._ask(statement, **parameters)
@@ -368,7 +369,7 @@ class Scheduler(Loop):
         return row
 
     async def _ask(self, statement: str, **parameters: Any) -> asyncpg.Record:
-        """The one row with which a firing statement answers."""
+        """Run a firing statement, and return its row."""
         assert self._connection is not None
         row = await self._database.fetchrow(statement, on=self._connection, **parameters)
         assert row is not None
@@ -376,7 +377,7 @@ class Scheduler(Loop):
         return row
 
     def _still_led(self, batch: DueBatch) -> bool:
-        """Leave out what was lost or handed over since it was popped; whether anything remains."""
+        """Leave out shards that were lost or handed over since; returns whether anything remains."""
         led, epochs = self._leadership.led, self._horizon.epochs
         return batch.keep(lambda shard: shard in epochs and led.get(shard) == epochs[shard])
 
@@ -385,7 +386,7 @@ class Scheduler(Loop):
         return {"shards": shards, "epochs": [self._horizon.epochs[shard] for shard in shards]}
 
     def _fenced(self, batch: DueBatch) -> None:
-        """A firing was refused. That is expected if this node handed a shard of it over meanwhile."""
+        """A firing was refused. That is normal if this node has handed one of its shards over meanwhile."""
         handed_over, epochs = self._leadership.handed_over, self._horizon.epochs
         if not any(handed_over.get(shard) == epochs[shard] for shard in batch.shards):
             log.warning("fenced: a firing was refused, another node leads; reading everything again")
@@ -396,8 +397,8 @@ class Scheduler(Loop):
     # Catching up
 
     async def _catch_up(self) -> None:
-        """Plan what was missed and write it, part by part, until something is due or has changed. A planning
-        that is under way then goes on, and a later round writes it."""
+        """Plan missed occurrences and write the plans, part by part, until something is due or has changed.
+        The thread then goes on, and a later round writes its plans."""
         while self._leadership.trusted() and (self._late or self._planning is not None):
             if self._planning is None:
                 self._planning = await self._plan(self._late.popleft())
@@ -408,7 +409,7 @@ class Scheduler(Loop):
                 return
 
     async def _plan(self, batch: DueBatch) -> Planning | None:
-        """Begin to plan. None: the shards were lost."""
+        """Start to plan. None: this node has lost the shards."""
         if not self._still_led(batch):
             return None
         rows = await self._database.fetch("firing/load_missed", on=self._connection, jobs=batch.jobs)
@@ -416,7 +417,7 @@ class Scheduler(Loop):
         return Planning(batch, now, asyncio.ensure_future(asyncio.to_thread(catch_up.plan_all, rows, now)))
 
     async def _is_planned(self, planning: Planning) -> bool:
-        """Wait for it, but no longer than until something is due or a change is told of."""
+        """Wait for the plans, but only until something is due or a change is notified."""
         woken = self._wake.is_set()
         self._wake.clear()
         waking = asyncio.ensure_future(self._wake.wait())
@@ -437,7 +438,7 @@ class Scheduler(Loop):
         return planning.plans.done()
 
     async def _write_plans(self, planning: Planning) -> None:
-        """In one statement. Timers that have changed since they were read are left alone."""
+        """Write the plans in one statement. It leaves timers alone that have changed since they were read."""
         batch, now = planning.batch, planning.now
         planned, failed = planning.plans.result()
         if not self._still_led(batch):
@@ -471,7 +472,7 @@ class Scheduler(Loop):
         await self._horizon.read_again(batch)
 
     def _tell_catch_up(self) -> None:
-        """Once everything that was due is fired, tell what was caught up."""
+        """Once everything due has fired, log what was caught up."""
         if not self._telling.jobs:
             return
         told, self._telling = self._telling, CaughtUp()

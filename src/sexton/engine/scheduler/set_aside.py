@@ -1,8 +1,8 @@
-"""Jobs that are set aside because their schedule cannot say when they are due. Each is recorded with the
-reason, which `why`, the job itself, `doctor` and the metrics show, until the job is edited or its schedule
-works again.
+"""Jobs that are set aside because their schedule cannot compute their next time. A record holds the reason,
+which `why`, the job itself, `doctor` and the metrics show, until a caller edits the job or its schedule works
+again.
 
-A record belongs to a revision of its job: an edit is enough to remove it.
+A record belongs to a revision of its job: any edit removes it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SetAside:
         self._found[job_id] = (revision, (problem or "it cannot be planned")[:LONGEST])
 
     async def write(self) -> None:
-        """What is recorded already is not written again."""
+        """Write the new records."""
         if not self._found:
             return
         found, self._found = self._found, {}
@@ -56,7 +56,7 @@ async def _record(context: Context, found: Mapping[int, tuple[int, str]]) -> Non
 
 @command
 async def forget_solved(context: Context) -> int:
-    """Remove the records of jobs that are gone, were edited, or whose schedule works again, as after an
+    """Remove the records of jobs that are gone or were edited, or whose schedule works again, as after an
     upgrade; returns how many."""
     solved = []
     for row in await context.fetch("firing/list_set_aside"):

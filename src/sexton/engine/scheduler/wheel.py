@@ -1,8 +1,8 @@
 """The timing wheel: what falls due in the next minutes, in memory, for one shard.
 
-Entries lie in slots of one second, as packed arrays (32 bytes an entry, no object each). The wheel is a copy:
-it is filled from the timers, may be dropped and filled again at any time, and nothing is wrong if it holds an
-entry that has changed since or holds it twice, for firing compares every entry with its timer.
+Slots of one second hold the entries in packed arrays (32 bytes per entry, without an object). The wheel is a
+copy of the timers, and can be dropped and filled again at any time. It may hold an outdated entry, or one
+twice: a firing compares every entry with its timer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Entries:
         )
 
     def in_order(self) -> Entries:
-        """By job, as they nearly always are already."""
+        """Sorted by job; they nearly always are already."""
         ids = self.job_ids.tolist()
         if ids == sorted(ids):
             return self
@@ -107,7 +107,7 @@ class Wheel:
         return set(zip(slot.timings, slot.scheduled, strict=True))
 
     def pop_due(self, now: int) -> Entries:
-        """Take out everything due by now."""
+        """Take out all entries that are due by now."""
         due = Entries()
         second = now // MICROSECONDS
         while self._order and self._order[0] <= second:

@@ -1,8 +1,8 @@
-"""Counts what history holds, minute by minute, for the pages that show it (`sexton.runs.activity`).
+"""Counts the rows of history, minute by minute, for the pages that show them (`sexton.runs.activity`).
 
-One scheduler of the cluster does it, the leader of the first shard. If two think they are, they take turns:
-the mark is locked, and what was counted is not counted again. It may use a small part of a processor: after a
-long piece it rests for longer.
+Only the leader of the first shard counts. If two schedulers believe that they lead it, they take turns: they
+lock the mark, and count nothing twice. The counter uses only a small part of a processor: after a long piece
+it rests longer.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sexton.runs.activity import count_recorded
 
 COUNT_SECONDS = 5.0
 SHORTEST, LONGEST = timedelta(seconds=5), timedelta(hours=6)
-# A piece should take about so long.
+# The aim for the length of a piece.
 GOOD_SECONDS = 0.2
-# It rests for so many times as long as it has worked.
+# It rests this many times as long as it has worked.
 REST = 20
 
 

@@ -1,10 +1,10 @@
 """Sends dead letters to the `dead_letter_target` of their job, or of all jobs, beside keeping them.
 
-The row in PostgreSQL stays the truth; a letter is sent at least once. A run that dies does not wait for this:
-the sender finds its letter later, and leases letters in batches. A letter that did not arrive is sent again,
-at growing intervals, until it arrives, or is redriven or discarded.
+The row in PostgreSQL counts; a letter is sent at least once. A dying run does not wait for this: the sender
+finds its letter later, and leases letters in batches. It sends a letter again, at growing intervals, until
+the letter arrives, or a caller redrives or discards it.
 
-Before that, a kind of target that `HearsOfDead` is told of its own.
+Before that, it informs a kind of target that `HearsOfDead` of its own dead runs.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class DeadLetterSender(Loop):
         return 0 if await self.deliver() == BATCH else self._settings.sweep_seconds
 
     async def deliver(self) -> int:
-        """Send a batch; how many letters there were, with and without a target."""
+        """Send a batch; returns how many letters there were, with and without a target."""
         context = Context(self._database, now=self._now())
         rows = await context.fetch(
             "recording/take_letters",
@@ -136,7 +136,7 @@ class DeadLetterSender(Loop):
 
 
 def _detached(row: asyncpg.Record, target: str, payload: Any) -> RunContext:
-    """A run that is kept nowhere, in the place of the dead one."""
+    """A run that is not stored, in the place of the dead run."""
     return Detached().run(
         target,
         payload,
@@ -154,7 +154,7 @@ def _detached(row: asyncpg.Record, target: str, payload: Any) -> RunContext:
 
 
 def error_of(outcome: Outcome | None) -> str | None:
-    """None if it is a success."""
+    """Why a letter did not arrive; None after a success."""
     match outcome:
         case Success():
             return None
@@ -166,7 +166,7 @@ def error_of(outcome: Outcome | None) -> str | None:
 
 
 def letter_of(row: asyncpg.Record) -> dict[str, Any]:
-    """A dead letter as its receiver gets it: as the payload."""
+    """The payload with which a dead letter is sent."""
     return {
         "run_id": encode_id("r", row["run_id"]),
         "job_id": encode_id("j", row["job_id"]),

@@ -1,4 +1,4 @@
-"""Makes partitions ahead, and deletes what has outlived its retention."""
+"""Makes partitions ahead, and deletes data after its retention."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class Housekeeper(Loop):
 
 
 async def shorten_histories(context: Context, keep_days: int, most: int = MOST_BATCHES) -> int:
-    """Delete what namespaces do not keep for as long as the cluster, a day and some jobs at a time; how many
-    rows. After `most` batches no other day is begun: the rest is for the next time."""
+    """Delete the history of namespaces with a shorter retention than the cluster, a day and some jobs at a
+    time; returns how many rows. After `most` batches it begins no other day; the next round continues."""
     deleted = 0
     for row in await context.fetch("quotas/list_histories", keep_days=keep_days, now=context.now):
         namespace, begins = row["name"], row["begins"]
@@ -88,7 +88,7 @@ async def shorten_histories(context: Context, keep_days: int, most: int = MOST_B
 
 
 async def _delete_day(context: Context, namespace: str, day: date) -> tuple[int, int]:
-    """What was recorded of a namespace on this day; how many rows, in how many batches."""
+    """Delete what was recorded of a namespace on this day; returns how many rows, in how many batches."""
     begins = datetime.combine(day, time(), UTC)
     deleted = batches = after = 0
     while jobs := [
@@ -117,7 +117,7 @@ async def drop_partition(context: Context, table: str, keep_days: int) -> None:
 
 @command
 async def remove_completed(context: Context, keep_days: int) -> int:
-    """Delete jobs that are completed or deleted and whose time is over; how many."""
+    """Delete completed and deleted jobs after the retention; returns how many."""
     await context.open.execute(LOCALLY_BY_KEY)
     row = await context.fetchrow("jobs/remove_completed", now=context.now, limit=BATCH, keep_days=keep_days)
     assert row is not None

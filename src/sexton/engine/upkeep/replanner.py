@@ -1,13 +1,13 @@
-"""When the zone database changes, due times that were stored under the old one are computed again.
+"""Computes stored due times again when the zone database changes.
 
-What a zone was like when its jobs were planned is kept in `zones`, from its first job on. A scheduler that
-finds other clock changes in its own, newer zone database moves the timers of that zone's jobs to where they
-belong now (`planning.replan`), a batch per transaction, and says what it moved. Only a newer database wins: a
-node with an older one leaves everything alone and says that it is behind. One node does it, that which gets
-the advisory lock; how far it has come is written with each batch, so that another can go on.
+The table `zones` keeps the clock changes of a zone under which its jobs were planned, from its first job on.
+If a scheduler has a newer zone database with other clock changes, it moves the timers of that zone's jobs to
+their new times (`planning.replan`), a batch per transaction, and logs what it has moved. Only a newer
+database wins: a node with an older one changes nothing, and logs that it is behind. Only the owner of the
+advisory lock does this; it writes its progress with each batch, so that another node can continue.
 
-A node that is behind still fires the shards it leads, and plans what comes next by the old rules. So the jobs
-of a zone that changed are looked at again every day for a month.
+A node that is behind still fires the shards that it leads, and plans their next times by the old rules. So
+the jobs of a changed zone are checked again every day for a month.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ log = logging.getLogger("sexton")
 # Zones are looked at this often.
 LOOK_SECONDS = 600.0
 
-# The node is not in the table yet: it joins in a moment.
+# The pause if the node is not in the table yet: it joins in a moment.
 JOIN_SECONDS = 5.0
 DAY_SECONDS = 86_400.0
 UNSETTLED = timedelta(days=30)
@@ -55,8 +55,8 @@ LOCK_TRIES = 20
 
 @dataclass(slots=True)
 class Moved:
-    """What became of jobs of one zone that were planned with a version of the zone database; `last` is the
-    number of the last of them."""
+    """The moved jobs of one zone that were planned with a version of the zone database; `last` is the number
+    of the last job."""
 
     version: str
     jobs: int = 0
@@ -65,7 +65,7 @@ class Moved:
 
 
 class Replanner(Loop):
-    """Keeps stored due times in line with the zone database."""
+    """Keeps stored due times consistent with the zone database."""
 
     name = "replanner"
 
@@ -122,7 +122,7 @@ class Replanner(Loop):
                 if moved.jobs:
                     self._report(row["name"], row["previous_version"], moved)
         elif row["version"] == self._version:
-            # The files were replaced under a running process: the next start has it all.
+            # An upgrade has replaced the files under a running process; a restart reads them.
             log.warning(
                 "the zone %s is not as it was in the zone database %s: restart this node",
                 row["name"],
@@ -147,8 +147,8 @@ class Replanner(Loop):
     async def _move(
         self, context: Context, mine: Zone, changes: str, version: str, through: int | None
     ) -> Moved:
-        """Move the timers of a zone's jobs from what they were under the changes, those of a version of the
-        zone database. Without `through`: those that a node with an older one has planned since."""
+        """Move the timers of a zone's jobs that were planned under these clock changes, from a version of the
+        zone database. Without `through`: the timers that a node with an older version has planned since."""
         before = RecordedZone(mine.name, msgspec.json.decode(changes))
         moved, last, again = Moved(version), through or 0, through is None
         while (batch := await self._move_batch(context, before, last, moved, again=again)) is not None:
@@ -158,8 +158,8 @@ class Replanner(Loop):
     async def _move_batch(
         self, context: Context, before: RecordedZone, after: int, moved: Moved, *, again: bool
     ) -> int | None:
-        """One batch; the last job in it, or None if there was none. It waits only briefly for the locks of an
-        edit or a firing, and then tries again, so that they do not wait for it."""
+        """Move one batch; returns its last job, or None if there is none. It waits only briefly for the locks
+        of an edit or a firing and then tries again, so that they do not wait for it."""
         for attempt in range(LOCK_TRIES):
             try:
                 batch = await move_timers(context, before, after, moved.version, self._version, again=again)
@@ -201,8 +201,8 @@ class Replanner(Loop):
 async def move_timers(
     context: Context, before: RecordedZone, after: int, old: str, new: str, *, again: bool
 ) -> Moved | None:
-    """Move the timers of the next jobs of a zone from one version of the zone database to another; None if
-    there are none. What was moved is in the audit."""
+    """Move the timers of the next jobs of a zone from one version of the zone database to another, and audit
+    it; None if there are no jobs."""
     await context.open.execute("set local lock_timeout = '200ms'")
     rows = await context.fetch("zones/lock_timers", zone=before.name, after=after, limit=BATCH)
     if not rows:
@@ -236,7 +236,7 @@ async def move_timers(
 
 
 def _places(rows: Sequence[asyncpg.Record], before: RecordedZone, again: bool) -> list[datetime | None]:
-    """Where each timer belongs: computed once for all of one timing key and time."""
+    """The new time of each timer: computed once for all timers with the same timing key and time."""
     found: dict[object, datetime | None] = {}
     schedules: dict[object, tuple[Schedule, Schedule]] = {}
     places: list[datetime | None] = []

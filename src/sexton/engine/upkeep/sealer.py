@@ -1,6 +1,6 @@
-"""Seals the audit: what was committed becomes a row of its chain within about a second (`audit_chain`).
+"""Seals the audit: a committed entry becomes a row of its chain within about a second (`audit_chain`).
 
-One scheduler of the cluster does it, the leader of the first shard. If two think they are, they take turns.
+Only the leader of the first shard seals. If two schedulers believe that they lead it, they take turns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sexton.security.audit_chain import BATCH, Link, read_head, seal
 log = logging.getLogger("sexton")
 
 SEAL_SECONDS = 1.0
-# How often the log is told the end of the chain: logs are often kept where the database cannot reach them.
+# How often to log the end of the chain: logs are often kept outside the reach of the database.
 TELL_SECONDS = 3600.0
 
 

@@ -1,8 +1,8 @@
-"""Telling the listeners of an application what was recorded.
+"""Calls the listeners of an application with the recorded events.
 
-Each listener has a line of its own and is told one thing after another: one that is slow, or never returns,
-delays itself alone. Nothing waits for listeners, and nothing is kept for them: what a process has not told
-when it ends is not told.
+Each listener has its own queue, and gets one event after another: a slow listener, or one that never returns,
+delays only itself. Nothing waits for listeners, and their events are not stored: events that are left when
+the process ends are lost.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ log = logging.getLogger("sexton")
 LONGEST_LINE = 10_000
 STOP_SECONDS = 5.0
 
-#: It takes a `RunEvent`, and further parameters that are provided by their types.
+#: It takes a `RunEvent`, and other parameters that the application provides by their types.
 Listener = Callable[..., Any]
 Listeners = Mapping[EventName, Sequence[Listener]]
 Heard = Mapping[int, RunContext]
 
 
 class Audience:
-    """The listeners of a worker. `heard` is what a batch of outcomes has kept of its runs for them."""
+    """The listeners of a worker. `heard` are the runs that a batch of outcomes has kept for them."""
 
     def __init__(self, listeners: Listeners, resources: Resources) -> None:
         functions = {function for each in listeners.values() for function in each}
@@ -46,7 +46,7 @@ class Audience:
         self._lines = list(lines.values())
         self._by_name = {name: [lines[each] for each in these] for name, these in listeners.items() if these}
         self._threads = threads
-        #: Whether a batch keeps its runs, and whether those that just succeed, too.
+        #: Whether a batch keeps its runs for listeners, and whether also those that succeed.
         self.listens = bool(self._by_name)
         self.hears_success = "succeeded" in self._by_name
 
@@ -55,12 +55,12 @@ class Audience:
             line.start()
 
     async def idle(self) -> None:
-        """Wait until everything is told."""
+        """Wait until the listeners have all events."""
         for line in self._lines:
             await line.events.join()
 
     async def stop(self) -> None:
-        """What is not told after a while is not told."""
+        """Give the listeners a while for the remaining events, then drop those."""
         try:
             await asyncio.wait_for(self.idle(), STOP_SECONDS)
         except TimeoutError:
@@ -116,7 +116,7 @@ class Audience:
 
 
 class _Line:
-    """What one listener is still to be told."""
+    """The events for one listener."""
 
     def __init__(self, listener: Listener, resources: Resources, threads: Threads) -> None:
         self._listener = listener
@@ -184,7 +184,8 @@ class _Line:
 
 
 def check_listener(listener: Listener, providers: Providers) -> dict[str, Any]:
-    """What it needs beside the event. Raises `InvalidField` if that is not provided."""
+    """What a listener needs beside the event. Raises `InvalidField` if the application does not provide
+    it."""
     what = f"the listener {_name_of(listener)}"
     needs = needs_of(listener, what, after=1, field="listener")
     for parameter, kind in needs.items():

@@ -1,11 +1,11 @@
-"""Taking runs from the queue: when there is room, and as many as are worth a round trip.
+"""Claims runs from the queue when there is room, and as many as are worth a round trip.
 
-How far ahead of its free slots it claims is in `pace`. With a broker it claims what it has notices of;
-looking by itself is then rare, unless the broker is away.
+`pace` says how far ahead of its free slots it claims. With a broker it claims the runs that notices name;
+then it rarely looks by itself, unless the broker is away.
 
-Runs that may end the process of their worker are not claimed here, but in a process of their own
-(`isolation`, `suspects`). Where the application cannot be loaded there, such a run is taken alone: the worker
-lets go of everything else first.
+It leaves runs that may end the process of their worker to an isolated process (`isolation`, `suspects`). If
+the application cannot be loaded there, it claims such a run alone: first the worker gives away or finishes
+everything else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger("sexton")
 
 LANES_SECONDS = 10.0
 SUSPECTS_SECONDS = 15.0
-# When suspects are told of, workers start processes for them one after another: the first may be enough.
+# When suspects are announced, workers start processes for them one after another: the first may be enough.
 SPREAD_SECONDS = 3.0
 UNKNOWN_SECONDS = 60.0
 GIVE_WAY_SECONDS = 10.0
@@ -45,8 +45,8 @@ GIVE_WAY_AGAIN_SECONDS = 60.0
 
 
 class Claimer(Loop):
-    """Claims on a ring, when slots became free while there was more, and every `poll_seconds`. `take` starts
-    the runs that a node has claimed; `load` gets ready for kinds of target and what their runs need."""
+    """Claims on a ring, when slots become free and there was more to claim, and every `poll_seconds`. `take`
+    starts claimed runs; `load` prepares for kinds of target and for what their runs need."""
 
     name = "claimer"
 
@@ -105,7 +105,7 @@ class Claimer(Loop):
         membership = self._heartbeat.membership
         worn_out = state.worn_out.is_set()
         if node is None or not membership.trusted() or membership.draining or worn_out:
-            # Woken by the new identity; a lease in doubt is looked at again soon.
+            # A new identity wakes it; a lease in doubt is checked again soon.
             self._willing = False
             return settings.poll_seconds
         await self._look_around()
@@ -116,7 +116,7 @@ class Claimer(Loop):
         return await self.claim(node)
 
     async def claim(self, node: int) -> float:
-        """Claim, if there is room; the seconds to sleep after it."""
+        """Claim, if there is room; returns the seconds to sleep after it."""
         state, settings = self._state, self._state.settings
         if await self._alone_or_giving_way(node):
             self._willing = False
@@ -134,20 +134,20 @@ class Claimer(Loop):
         return 0 if self._more(full) else settings.poll_seconds
 
     def healthy(self, patience: float = 30.0) -> bool:
-        """A worker whose claims get no answer for a lease runs nothing."""
+        """Unhealthy also if no claim got an answer for a lease: then the worker runs nothing."""
         lease = self._state.settings.worker_lease_seconds
         return super().healthy(min(patience, lease)) and not self._state.worn_out.is_set()
 
     async def teardown(self) -> None:
         node = self._state.node
         if self._unknown_at == float("-inf") and node is not None:
-            # Else they would count as runs of a crashed worker.
+            # Otherwise they would count as runs of a crashed worker.
             with contextlib.suppress(Unavailable):
                 await self.release_unknown(node)
 
     async def find_lanes(self) -> None:
-        """Which lanes there are to claim from. Runs that were claimed freely count from now on, where there
-        are limits now."""
+        """Find the lanes to claim from. If a queue has new limits, runs that were claimed freely count from
+        now on."""
         state = self._state
         found = await self._queue.lanes(
             state.settings.queue_names(),
@@ -164,19 +164,20 @@ class Claimer(Loop):
         self._loaded = needs
 
     async def release_unknown(self, node: int) -> None:
-        """Give back what the node holds in the database and not here: the answer to a claim was lost."""
+        """Give back the runs that the node holds in the database but not here: the answer to their claim was
+        lost."""
         state = self._state
         given = await self._queue.release_unknown(node, list(state.held()), now=state.now())
         if given:
             log.warning("%s given back: the answer to the claim was lost", counted(given, "run"))
 
     async def _claim_both(self, node: int, limit: int) -> float:
-        """Freely and under limits, taking turns at being first, so that neither keeps the other waiting."""
+        """Claim freely and under limits. They take turns in being first, so that neither delays the other."""
         state, taken, rest = self._state, 0, Limited([])
         self._limited_first = not self._limited_first
         for under_limits in (self._limited_first, not self._limited_first):
             if under_limits:
-                # Not ahead of time: what waits here would keep others from running elsewhere.
+                # Not ahead: a claimed run that waits here would block others elsewhere.
                 most = min(limit - taken, state.concurrency - state.in_hand)
                 rest = await self._claim_limited(node, most) if most > 0 else Limited([], True)
                 taken += len(rest.rows)
@@ -203,9 +204,9 @@ class Claimer(Loop):
         return answer
 
     async def _claim_freely(self, node: int, limit: int) -> int:
-        """From lanes without limits. With a broker, what it has notices of. Else what is there: without a
-        broker or with one that is away, and now and then while no notice waits, for notices can be
-        lost or late."""
+        """Claim from lanes without limits. With a broker, the runs that notices name. Otherwise any runs:
+        without a broker, while it is away, and now and then while no notice waits, since notices can be lost
+        or late."""
         state, receiver = self._state, self.receiver
         began = clock.monotonic()
         if receiver is not None and receiver.up and (receiver.waiting or began < self._look_at):
@@ -232,7 +233,7 @@ class Claimer(Loop):
         return known and self._worth(self.room())
 
     async def _take(self, claim: Awaitable[list[asyncpg.Record]], node: int) -> int:
-        """If the answer is lost, whatever was claimed is given back before anything else is."""
+        """If the answer is lost, the next tick first gives back what was claimed."""
         try:
             rows = await claim
             if rows:
@@ -244,8 +245,8 @@ class Claimer(Loop):
         return len(rows)
 
     async def _give_back_unknown(self, node: int) -> None:
-        """After a claim without an answer, and now and then: a statement may be carried out after it was
-        given up. It looks at all runs, so the more there are, the rarer."""
+        """After a claim without an answer, and now and then: an abandoned statement may still be carried out.
+        It reads all runs, so it happens more rarely the more runs there are."""
         began = clock.monotonic()
         if began >= self._unknown_at:
             self._unknown_at = began + UNKNOWN_SECONDS
@@ -265,7 +266,7 @@ class Claimer(Loop):
         return self.room() if self._willing and self._worth(self.room()) else 0
 
     def _worth(self, room: int) -> bool:
-        """A small claim costs a round trip as a big one does: with work in hand, wait for more room."""
+        """A small claim costs a round trip like a big one: with work in hand, wait for more room."""
         if self._state.backlog:
             return room >= self._state.settings.claim_size // 4
         return room > 0
@@ -298,7 +299,7 @@ class Claimer(Loop):
             await self.look_for_suspects()
 
     async def look_for_suspects(self) -> None:
-        """Which jobs are suspected, and whether suspects wait: for a process of their own, or to run alone
+        """Find the suspected jobs, and whether suspects wait: for an isolated process, or to run alone
         here."""
         state, isolation, now = self._state, self._isolation, clock.monotonic()
         lanes = state.lanes + state.limited
@@ -318,13 +319,13 @@ class Claimer(Loop):
             self._giving_way_until = clock.monotonic() + GIVE_WAY_SECONDS
 
     def _isolated_end(self) -> None:
-        """What it has left behind waits for the next one."""
+        """An isolated process has ended; its runs wait for the next one."""
         self._suspects_at = self._isolate_at = clock.monotonic() + PAUSE_SECONDS
         asyncio.get_running_loop().call_later(PAUSE_SECONDS, self.wake)
 
     async def _alone_or_giving_way(self, node: int) -> bool:
-        """Whether nothing else may be claimed for the sake of a run that must run alone here. Outcomes that
-        are not recorded yet would be lost with the process."""
+        """Whether the worker may claim nothing else because a run must run alone here. Outcomes that are not
+        recorded yet would be lost with the process."""
         state, now = self._state, clock.monotonic()
         self._pace.more = True
         busy = state.in_hand > 0 or state.unwritten_outcomes > 0
@@ -334,7 +335,7 @@ class Claimer(Loop):
         if now >= self._giving_way_until:
             return False
         if busy:
-            # Not for too long: what runs here may take hours, and another worker may be idle.
+            # Not for too long: runs here may take hours, and another worker may be idle.
             self._give_way_again_at = now + GIVE_WAY_AGAIN_SECONDS
             return True
         self._giving_way_until = self._give_way_again_at = self._suspects_at = float("-inf")
@@ -355,8 +356,8 @@ class Claimer(Loop):
 
 
 def rotated(lanes: list[int]) -> list[int]:
-    """A lane that always has something to do must not keep the others waiting. Forwards or backwards, so that
-    of any two lanes each comes first half of the time, however many there are."""
+    """The lanes from a random one on, forwards or backwards: so of any two lanes each comes first half of the
+    time, and a lane that always has runs does not delay the others."""
     start = random.randrange(len(lanes))
     turned = lanes[start:] + lanes[:start]
     return turned if random.getrandbits(1) else turned[::-1]

@@ -1,7 +1,7 @@
-"""What a worker does for its runs while they are under way: log lines, progress, tokens, transactions.
+"""What a worker does for a run while it is under way: log lines, progress, tokens, transactions.
 
-Keys, lines and progress are gathered, and written before the outcomes of their runs: the statements need the
-rows of the runs.
+It gathers keys, lines and progress, and writes them before the outcomes of their runs: the statements need
+the rows of the runs.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from sexton.targets.run import RunContext, clean
 
 log = logging.getLogger("sexton")
 
-# Lines that wait to be written: a handler that logs in a loop must not take all the memory. How many
-# lines of a run were dropped is counted, and said in its log.
+# The most lines that wait to be written: a handler that logs in a loop must not fill the memory. The log of a
+# run says how many of its lines were dropped.
 LOG_LIMIT = 20_000
 TOO_MANY = f"{LOG_LIMIT:,} lines of this worker were waiting to be written"
 
@@ -115,7 +115,7 @@ class WorkerFeedback:
             except BaseException:
                 await transaction.rollback()
                 raise
-            # A cancellation must not leave open whether the runs were finished.
+            # Even if the handler is cancelled, wait until it is known whether the runs were finished.
             committing = asyncio.ensure_future(self._commit(done, node, connection, transaction))
             try:
                 await asyncio.shield(committing)
@@ -161,11 +161,11 @@ class WorkerFeedback:
         return len(self._logs)
 
     def fix_key(self, node: int, run: RunContext) -> None:
-        """The key that its first attempt has is the run's for good."""
+        """Keep the key of the first attempt: it never changes for the run."""
         self._keys.append((node, run.id, run.claim, run.idempotency_key))
 
     async def write(self) -> None:
-        """Write what was gathered; what could not be written is kept."""
+        """Write everything that was gathered. After an error the rest is kept."""
         async with self._writing:
             keys, logs, progress = self._take()
             queue, now = self._queue, self._state.now()
@@ -200,7 +200,7 @@ class WorkerFeedback:
     async def _each(
         self, write: Callable[[int, Sequence[Row]], Awaitable[None]], node: int, rows: Sequence[Row]
     ) -> None:
-        """All at once; should PostgreSQL refuse one of them, one by one without that one."""
+        """Write all rows at once. If PostgreSQL refuses one, write them one by one and drop that one."""
         try:
             await write(node, rows)
         except REFUSALS as error:

@@ -1,12 +1,12 @@
-"""Processes of their own for runs that may end theirs, beside the worker and its other runs.
+"""Isolated processes for runs that may end their process, apart from the worker and its other runs.
 
-Such a process is a worker, too, and a node: it loads the same application, claims suspects and nothing else
-(`suspects`), and leaves when there are none. It is told what to do on its standard input, which then stays
-open: its end is the end of the worker that started it. Should it die, that worker knows which runs had begun,
-and how it ended.
+Such a process is also a worker and a node: it loads the same application, claims only suspects (`suspects`),
+and leaves when there are none. It gets its order on its standard input, which then stays open: end of file
+means that the worker that started it has ended. If the isolated process dies, that worker knows which runs
+had begun, and how it ended.
 
-The application must be there to be loaded: `Origin` says from where. What cannot be loaded, such as a handler
-that was made in a function, runs alone in the worker itself, when nothing else does (`claimer`).
+`Origin` says from where to load the application. A handler that cannot be loaded there, such as one that was
+made inside a function, runs alone in the worker itself (`claimer`).
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ from sexton.targets.handler import BUILT_IN, HandlerKind, split_name
 
 log = logging.getLogger("sexton")
 
-# At a time, for one worker. A further one is started when suspects have waited for so long beside the others.
+# The most processes of one worker at a time. Another one starts when suspects have waited for so long beside
+# the others.
 MOST_PROCESSES = 4
 FURTHER_SECONDS = 15.0
-# Between the death of one and the start of the next.
+# The pause between the death of one process and the start of the next.
 PAUSE_SECONDS = 0.5
-# To load the application, and to become a node.
+# The time to load the application, and to become a node.
 READY_SECONDS = 60.0
-# One that ends before it is ready is tried again so many times.
+# After so many processes that ended before they were ready, no other is started.
 MOST_FAILURES = 3
-# Beyond its grace.
+# The time to end, beyond the grace.
 STOP_SECONDS = 15.0
 
-# The modules must be found where the worker finds them: that comes before everything else.
+# First of all, modules must be found where the worker finds them.
 BOOTSTRAP = """
 import json, sys
 line = sys.stdin.buffer.readline()
@@ -57,22 +58,22 @@ main(line)
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True):
-    """Where an application comes from, for another process to load it there."""
+    """Where another process can load an application."""
 
-    #: Its name; None: only Sexton's own handlers are wanted.
+    #: Its name; None: only Sexton's own handlers.
     app: str | None = None
-    #: What was started as the program, if it has a part in the application: a file, or a module with -m.
+    #: The started program, if the application needs it: a file, or a module with -m.
     program_file: str | None = None
     program_module: str | None = None
     modules: list[str] = []
     path: list[str] = []
     arguments: list[str] = []
-    #: Why it cannot be loaded, if that is known.
+    #: Why it cannot be loaded, if the reason is known.
     obstacle: str | None = None
 
 
 class IsolationOrder(msgspec.Struct, frozen=True, kw_only=True):
-    """What such a process is told."""
+    """The order to an isolated process."""
 
     origin: Origin
     handlers: list[str]
@@ -83,14 +84,14 @@ class IsolationOrder(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IsolationAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What it says once it is ready, or that it cannot be."""
+    """The answer of an isolated process: it is ready, or has met an obstacle."""
 
     lacking: list[str] = []
     obstacle: str | None = None
 
 
 class Isolation:
-    """Starts the processes, one when it is wanted, and looks how they end. `on_end` is called then."""
+    """Starts isolated processes on demand, and checks how they end. Calls `on_end` after each."""
 
     def __init__(
         self, database: Database, settings: Settings, handlers: Collection[str], origin: Origin | None = None
@@ -116,14 +117,14 @@ class Isolation:
         return len(self._processes)
 
     def serves(self, kind: str, need: str) -> bool:
-        """Whether runs of a lane can be carried out in such a process. Before the first has been started it
-        is taken for granted."""
+        """Whether an isolated process can carry out the runs of a lane. Before the first process this is
+        assumed."""
         if kind != HandlerKind.name or need in BUILT_IN:
             return self._failures < MOST_FAILURES
         return self._failures < MOST_FAILURES and split_name(need)[1] not in self._lacking
 
     def wanted(self) -> None:
-        """Suspects are waiting: start a process, unless one is being started or may still take them."""
+        """Suspects wait: start a process, unless one is starting or may still take them."""
         now = clock.monotonic()
         if self._starting or self._stopping or self._failures >= MOST_FAILURES or now < self._next_at:
             return
@@ -136,7 +137,7 @@ class Isolation:
         task.add_done_callback(self._tasks.discard)
 
     async def stop(self, grace: float) -> None:
-        """Let them finish what they have, within their grace."""
+        """Let the processes finish their runs, within their grace."""
         self._stopping = True
         self._signal(signal.SIGTERM)
         if self._tasks:
@@ -185,7 +186,7 @@ class Isolation:
             await self._look_at_end(take_begun(begun), code)
 
     async def _hear(self, process: asyncio.subprocess.Process, answers: Any) -> None:
-        """Wait for its answer. If it has none, it is of no use."""
+        """Wait for the answer of a process, and kill it if there is none."""
         loop = asyncio.get_running_loop()
         stream = asyncio.StreamReader()
         transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(stream), answers)
@@ -221,7 +222,7 @@ class Isolation:
             return
         end = end_of(code)
         if self._stopping:
-            # It was killed for taking too long: that is not the fault of its runs.
+            # It was killed because it took too long: that is not a fault of its runs.
             begun, end = Begun(begun.node, []), ProcessEnd("it was stopped", own=False)
         else:
             log.error("an isolated process with suspected runs has ended: %s", end.how)
@@ -231,7 +232,8 @@ class Isolation:
             log.warning("could not report its end: %s; its lease expires by itself", error.message)
 
     def _order(self, begun: int, answer: int) -> IsolationOrder:
-        """The same settings, but nothing to listen on: only PostgreSQL knows of suspects."""
+        """The order for a process: the same settings, without a broker, since only PostgreSQL knows
+        suspects."""
         settings = {
             name: str(value) if isinstance(value, Path) else value
             for name, value in msgspec.structs.asdict(self._settings).items()

@@ -1,7 +1,7 @@
-"""Writing outcomes: gather for a moment, then one statement per kind for all of them.
+"""Writes outcomes: it gathers them for a moment, then runs one statement per kind for all of them.
 
-What could not be written because the database was away is kept and written later. As the answer may have
-been lost after the statement was carried out, history is asked first what it knows already.
+While the database is away it keeps the outcomes, and writes them later. The answer may have been lost after
+the statement was carried out, so it first asks history what was recorded already.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger("sexton")
 
 GATHER_SECONDS = 0.002
 LAST_TRIES = 3
-# Runs of a job that has ended a process run in others, so many together.
+# Runs of a job that has ended a process run in isolated processes, so many together.
 APART_COMPANY = 16
 APART_REASON = "a run of its job has ended the process of a worker: it runs in another process"
 
@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 
 
 class OutcomeWriter(Loop):
-    """Writes the batches of the worker, the oldest first, and what its runs have said before them."""
+    """Writes the batches of the worker, the oldest first, and before them the feedback of its runs."""
 
     name = "outcome_writer"
 
@@ -51,7 +51,7 @@ class OutcomeWriter(Loop):
         state.on_outcome = self._nudge
 
     def _nudge(self) -> None:
-        """Something is there to be written; more may come in the next moment."""
+        """There is something to write. Wait a moment, since more may come."""
         if not self._nudged:
             self._nudged = True
             asyncio.get_running_loop().call_later(GATHER_SECONDS, self.wake)
@@ -66,13 +66,14 @@ class OutcomeWriter(Loop):
                 log.warning("could not write outcomes: %s", error.message)
                 return
             except Exception:
-                # Such as a deadlock: what is not written now counts as a crash, and runs again.
+                # Such as a deadlock. A run whose outcome is not written now counts as crashed, and runs
+                # again.
                 log.exception("could not write outcomes; %s left", counted(left, "try", "tries"))
 
     async def tick(self) -> float:
         state, pace = self._state, self._pace
         self._nudged = False
-        # In this order: what a run says while lines are written must be written before its outcome.
+        # In this order: feedback that comes while lines are written must be written before the run's outcome.
         state.close_batch()
         batches = len(state.unwritten)
         await self._feedback.write()
@@ -90,7 +91,8 @@ class OutcomeWriter(Loop):
         return 0 if state.unwritten_outcomes else state.settings.poll_seconds
 
     async def write(self, batch: OutcomeBatch, now: datetime | None) -> None:
-        """Each part is emptied once it is written, so that a part that fails does not repeat the others."""
+        """Write a batch. Each part is emptied once it is written, so that an error does not repeat other
+        parts."""
         state, queue = self._state, self._queue
         telemetry = state.telemetry
         try:
@@ -120,7 +122,7 @@ class OutcomeWriter(Loop):
                 batch.again = []
                 state.count_lost(lost)
             if batch.waiting:
-                # What is gone by now was reported before: the service was faster than this statement.
+                # A run that is gone by now was reported already: the service was faster than this statement.
                 await queue.wait(batch.node, batch.waiting, now=now)
                 telemetry.waiting.inc(len(batch.waiting))
                 batch.waiting = []
@@ -146,8 +148,8 @@ class OutcomeWriter(Loop):
         rows: Sequence[Row],
         plain: Callable[[Row, str], Row],
     ) -> set[int]:
-        """All at once; should PostgreSQL refuse one of them, one by one, so that the others are recorded,
-        and that one with a note in place of what it says."""
+        """Write all rows at once. If PostgreSQL refuses one, write them one by one, and that one with a note
+        in place of its text."""
         try:
             return await write(rows)
         except REFUSALS:
@@ -168,7 +170,7 @@ class OutcomeWriter(Loop):
         try:
             return await self._queue.finish(node, done, now=now)
         except REFUSALS as error:
-            # One result that PostgreSQL does not take must not keep the others from being recorded.
+            # A result that PostgreSQL refuses must not block the others.
             log.warning("could not keep results: %s", error)
         lost: set[int] = set()
         for place in range(len(done)):
@@ -182,7 +184,8 @@ class OutcomeWriter(Loop):
         return lost
 
     async def _forget_recorded(self, batch: OutcomeBatch) -> None:
-        """What an unanswered statement has recorded after all is neither repeated nor counted as lost."""
+        """Drop outcomes that an unanswered statement has recorded: they are neither repeated nor counted as
+        lost."""
         ends = batch.ends()
         if ends:
             since = datetime.fromtimestamp(batch.earliest() - 60, UTC)

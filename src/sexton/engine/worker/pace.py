@@ -1,6 +1,6 @@
 """How far ahead of its free slots a worker claims: a few hundredths of a second of work.
 
-It follows from how fast the worker has been lately, and is nothing at all while its handlers are slow.
+It depends on how fast the worker was recently, and is 0 while its handlers are slow.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ AHEAD_SECONDS = 0.05
 
 
 class Pace:
-    """`more` is set by the claimer: there was more to claim than there was room for."""
+    """The claimer sets `more`: there was more to claim than room."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.ahead = 0
         self.more = False
-        #: Called when there is room again and there was more. The claimer sets it.
+        #: Called when there is room again and there was more to claim. The claimer sets it.
         self.on_room: Callable[[], None] = lambda: None
 
     def room_again(self) -> None:
@@ -25,8 +25,8 @@ class Pace:
             self.on_room()
 
     def measured(self, runs: int, seconds: float) -> None:
-        """So many runs were carried out in this time. It tells something only of a worker that could have
-        had more."""
+        """The worker has carried out so many runs in this time. This says something only if there was more to
+        claim."""
         if self.more:
             wanted = runs / max(seconds, 0.001) * AHEAD_SECONDS
             self.ahead = int(min(self.most, (self.ahead + wanted) / 2))

@@ -1,9 +1,9 @@
-"""The consuming side of a broker: takes notices as far as the worker has room, and keeps them until they
-are answered.
+"""The consuming side of a broker: takes notices while the worker has room, and keeps them until their runs
+are claimed.
 
-Nothing is taken while no slot is free, and nothing is acknowledged before its runs were claimed or found to
-be gone. A notice may be larger than the room that is left. The rest of it waits here for the next free
-slots, but not for long: then it goes back to the broker, for other workers may be idle.
+It takes nothing while no slot is free, and acknowledges a notice only after its runs were claimed or are
+gone. A notice may be larger than the room. The rest of it waits here for free slots, but not for long: then
+it goes back to the broker, since other workers may be idle.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sexton.errors import Unavailable
 
 log = logging.getLogger("sexton")
 
-# How long one call waits for a notice. A lane that is new is waited for only afterwards.
+# How long one call waits for a notice. A new lane is included only in the next call.
 WAIT_SECONDS = 1.0
 HOLD_SECONDS = 1.0
 FULL_SECONDS = 0.25
@@ -35,7 +35,7 @@ read_notice = msgspec.json.Decoder(Notice).decode
 
 @dataclass(slots=True)
 class HeldNotice:
-    """A notice, and those of its runs that were not claimed yet."""
+    """A notice, and the runs of it that were not claimed yet."""
 
     delivery: Delivery
     lane: int
@@ -44,8 +44,8 @@ class HeldNotice:
 
 
 class Receiver(Loop):
-    """Takes notices from the broker; the claimer takes the runs from here. `room` says how many runs may be
-    taken, and `on_notices` is called when there are some."""
+    """Takes notices from the broker; the claimer takes the runs from here. `room` says how many runs it may
+    take; `on_notices` is called when there are notices."""
 
     name = "receiver"
 
@@ -85,7 +85,7 @@ class Receiver(Loop):
         return list(dict.fromkeys(runs))
 
     def answered(self, runs: Collection[int], claimed: int) -> None:
-        """These were asked for, and so many of them were claimed."""
+        """The claimer has asked for these runs, and got so many of them."""
         asked, before = set(runs), self.waiting
         for held in self._held:
             held.left = [run for run in held.left if run not in asked]
@@ -97,7 +97,7 @@ class Receiver(Loop):
         try:
             return await self._fill()
         except Unavailable:
-            # What was in hand comes again with the next connection, or is rung for again.
+            # The notices in hand come again with the next connection, or the ringer rings again.
             self._held.clear()
             self._done.clear()
             raise
@@ -114,8 +114,8 @@ class Receiver(Loop):
         return 0.0
 
     async def teardown(self) -> None:
-        """What is held here is for other workers to answer."""
-        # If that fails, it is rung for again.
+        """Give the notices back to other workers."""
+        # If that fails, the ringer rings again.
         with contextlib.suppress(Unavailable):
             await self._pass_on(hold=0.0)
         await self.broker.close()
@@ -135,7 +135,7 @@ class Receiver(Loop):
             self._done.append(delivery)
 
     async def _pass_on(self, hold: float = HOLD_SECONDS) -> None:
-        """Give back what was held for too long, and acknowledge what is done with."""
+        """Give back notices that waited too long, and acknowledge finished ones."""
         overdue = clock.monotonic() - hold
         passed = [held for held in self._held if held.since <= overdue]
         if passed:

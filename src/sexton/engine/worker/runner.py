@@ -1,6 +1,6 @@
-"""Carrying runs out: from the rows of a claim to one task per run, and from its end to an outcome.
+"""Carries runs out: from the rows of a claim to one task per run, and from its end to an outcome.
 
-As many run at a time as the worker has slots; the others wait in the backlog.
+The worker runs as many at a time as it has slots; the others wait in the backlog.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REUSE_LIMIT = 200
 
 
 class Runner:
-    """Takes runs, starts them, stops them, and collects what they end with."""
+    """Takes runs, starts them, stops them, and collects their outcomes."""
 
     def __init__(self, state: WorkerState, pace: Pace, steps: Steps, feedback: WorkerFeedback) -> None:
         self._state = state
@@ -59,7 +59,7 @@ class Runner:
         self.idle.set()
 
     def start(self) -> None:
-        """Runs get the context of the caller, and its event loop."""
+        """Start in the context and the event loop of the caller: runs get both."""
         self._loop = asyncio.get_running_loop()
         self._thread = threading.get_ident()
         self._context = copy_context()
@@ -67,10 +67,10 @@ class Runner:
         os.register_at_fork(after_in_child=lambda: _forked(this()))
 
     def take(self, rows: Sequence[RunRecord], node: int) -> None:
-        """Start what this node has claimed, as far as there are slots."""
+        """Start the runs that this node has claimed, while there are slots."""
         state, batch = self._state, self._state.batch
         if not rows or batch is None or batch.node != node:
-            # Declared dead while the claim was under way: these are not ours.
+            # The node was declared dead during the claim: these runs belong to others.
             return
         state.telemetry.claimed.inc(len(rows))
         ids = [row["id"] for row in rows]
@@ -108,9 +108,8 @@ class Runner:
     def _without_recurring(
         self, rows: Sequence[RunRecord], again: set[int], batch: OutcomeBatch
     ) -> list[RunRecord]:
-        """Ids that are in hand here were given out again: the database has lost transactions, as in a
-        failover to a server that was behind. What the old runs end with must not be recorded for the new
-        ones."""
+        """Ids of runs in hand were given out again: the database has lost transactions, as in a failover to a
+        server that was behind. The outcomes of the old runs must not be recorded for the new ones."""
         state = self._state
         log.error(
             "the database has gone back in time: the ids of %s are given out again; what the old ones end "
@@ -124,14 +123,14 @@ class Runner:
         for run in [run for number, run in state.running.items() if number in again]:
             self.stop_run(run, "lost")
             state.running.pop(run.id, None)
-        # Another claim has another number, by which the old outcomes are told from the new.
+        # A new claim has another number, which separates old outcomes from new ones.
         batch.released += [(row["id"], row["claim"], 0.0, None) for row in rows if row["id"] in again]
         state.on_outcome()
         return [row for row in rows if row["id"] not in again]
 
     def _without_suspicious(self, rows: Sequence[RunRecord], batch: OutcomeBatch) -> list[RunRecord]:
-        """Runs of jobs that have ended the process of a worker are not for this one, unless it has claimed
-        them as such."""
+        """Leave out runs of jobs that have ended the process of a worker, unless this worker has claimed them
+        as such."""
         suspicious, kept = self._state.suspicious, []
         for row in rows:
             if row["job_id"] in suspicious and not row.get("company", 0):
@@ -143,7 +142,7 @@ class Runner:
         return kept
 
     def launch(self) -> None:
-        """Start what waits, as far as there are slots."""
+        """Start waiting runs, while there are slots."""
         state = self._state
         backlog, running, concurrency = state.backlog, state.running, state.concurrency
         while backlog and len(running) < concurrency:
@@ -155,12 +154,12 @@ class Runner:
             self._pace.room_again()
 
     async def _attempt(self, run: RunContext, step: Step) -> None:
-        """Carry a run out, and as long as handlers end without ever waiting, the next ones as well.
+        """Carry a run out; and as long as handlers end without waiting, the next runs as well.
 
-        A task of its own for a run that never waits would cost as much as all the rest. One that waits, that
-        has left something in the task's context, or has cancelled it, keeps the task to itself.
+        A new task for a run that never waits would cost as much as everything else. A run that waits, leaves
+        something in the task's context or cancels the task keeps the task for itself.
         """
-        # A task that waits lets this happen first.
+        # If the task waits, this is called first.
         self._loop.call_soon(self._turn_over)
         turn, context, task = self._turn, self._context, run.task
         assert task is not None
@@ -175,8 +174,8 @@ class Runner:
             try:
                 outcome = await execute(run, step)
             except GeneratorExit as error:
-                # A future that carries one closes all that waits for it: that is what the handler has ended
-                # with, unless this task itself is closed, after the end of the loop.
+                # A future that raises it closes every coroutine that waits for it: so the handler has ended
+                # with it, unless this task is closed itself, after the end of the loop.
                 if not self._loop.is_running():
                     raise
                 outcome = ended_by(run, error)
@@ -198,21 +197,21 @@ class Runner:
         self._turn += 1
 
     def forked(self) -> None:
-        """In a process that a handler has forked off. It may do what it likes until it comes back to this
-        event loop; there it ends, before anything else that waits in its copy of the loop."""
+        """In a process that a handler has forked. It may do anything until it returns to this event loop;
+        there it ends, before anything else in its copy of the loop runs."""
         self._turn_over()
         self._state.begun.forked()
         self._state.batch = None
         self._state.backlog.clear()
         if threading.get_ident() == self._thread:
-            # The queue of asyncio's own loops; what is called soon comes after it.
+            # The queue of asyncio's own loops; the next call comes after it.
             getattr(self._loop, "_ready", self._state.backlog).clear()
             self._loop.call_soon(end_fork)
 
     # Stopping runs.
 
     def stop_run(self, run: RunContext, why: Stop) -> None:
-        """Make a run stop where it is; what it ends with says why."""
+        """Stop a run; its outcome says why."""
         run.stop = why
         run.stopped = clock.monotonic()
         if run.task is not None:
@@ -223,7 +222,7 @@ class Runner:
             self.leave_behind([run])
 
     def leave_behind(self, runs: Iterable[RunContext]) -> None:
-        """Do not wait any longer for runs that were stopped."""
+        """Stop waiting for runs that were stopped."""
         for run in runs:
             self._collect(run, stopped(run))
             if run.task is not None and not run.task.done():
@@ -235,7 +234,7 @@ class Runner:
         self.left_behind -= 1
 
     def cancel(self, numbers: Sequence[int]) -> None:
-        """A caller asked for it; the reason is recorded with the request."""
+        """Cancel runs, as a caller has asked; the request holds the reason."""
         state = self._state
         waiting = {run.id: (run, step) for run, step in state.backlog}
         for number in numbers:
@@ -249,14 +248,14 @@ class Runner:
                 self._keep(run, Cancel("cancelled"), run.started)
 
     def release_backlog(self) -> None:
-        """Give back what was claimed and has not started."""
+        """Give back the claimed runs that have not started."""
         self._release([run for run, _ in self._state.backlog])
         self._state.backlog.clear()
 
     # Collecting outcomes.
 
     def _collect(self, run: RunContext, outcome: Outcome | None) -> None:
-        """A run has ended; its outcome counts, unless it was taken over."""
+        """A run has ended; its outcome counts, unless another worker has taken the run over."""
         finished = clock.monotonic()
         run.ended = True
         self._state.running.pop(run.id, None)
@@ -280,7 +279,7 @@ class Runner:
             try:
                 batch.add(run, outcome, started, finished + state.offset)
             except BaseException as error:
-                # Something like Retry(after="soon"): it is the user's, and may raise anything.
+                # The value of a handler, such as Retry(after="soon"), may raise anything.
                 batch.add(run, Failure(describe(error)), started, finished + state.offset)
             if state.audience.listens:
                 batch.heard[run.id] = run
@@ -307,7 +306,7 @@ def _forked(runner: Runner | None) -> None:
 
 
 def _log_failure(run: RunContext, batch: OutcomeBatch) -> None:
-    """An attempt that failed and is repeated is a warning, a run that died an error."""
+    """Log a failed attempt that is repeated as a warning, and a dead run as an error."""
     if batch.ended and batch.ended[-1][0] == run.id:
         status, reason, message = batch.ended[-1][4], batch.ended[-1][5], batch.ended[-1][7]
         if status == "dead":

@@ -1,9 +1,9 @@
-"""Sharing out the runs that wait under limits: which are claimed now, and when it is worth looking again.
+"""Shares out the runs that wait under limits: which to claim now, and when to look again.
 
     share_out(stretches, limit) -> Share
 
-A pure function between two statements: `claiming/read_limited` says what waits and what the limits leave, and
-`claiming/claim_chosen` claims what was chosen. The queues are locked around both.
+A pure function between two statements: `claiming/read_limited` reads the waiting runs and the room that the
+limits leave, and `claiming/claim_chosen` claims the chosen runs. Both run while the queues are locked.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-# A walk over keys that found nothing before it was cut short goes on after this long.
+# If a walk over keys was cut short and has found nothing, it continues after this long.
 GO_ON_SECONDS = 0.1
 # Under a rate, the runs of this long are claimed together: a claim for each would cost more than the runs.
 TOGETHER_SECONDS = 0.02
@@ -22,10 +22,11 @@ TOGETHER_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The runs of one lane and priority that may go: a row of `claiming/read_limited`, which see.
+    """The runs of one lane and priority that may be claimed: a row of `claiming/read_limited`, which explains
+    them.
 
-    `room` is what the limits leave of the queue. `tokens` of the rate, if it has one, are refilled at `rate`
-    a second up to `burst`.
+    `room` is what the limits leave of the queue. A queue with a rate has `tokens`, which refill at `rate` a
+    second up to `burst`.
     """
 
     queue: int
@@ -43,7 +44,7 @@ class Stretch:
 
 @dataclass(slots=True)
 class QueueShare:
-    """What a claim takes of one queue. `key` is where the next claim goes on."""
+    """What a claim takes from one queue. The next claim continues at `key`."""
 
     tokens: float | None
     rate: float | None
@@ -55,7 +56,7 @@ class QueueShare:
 
     @property
     def seconds(self) -> float | None:
-        """When it is worth looking again; None: when something has ended."""
+        """In how many seconds to look again; None: when a run has ended."""
         if self.cut is not None and not self.runs:
             return GO_ON_SECONDS
         if not self.remaining or self.tokens is None or self.rate is None or self.burst is None:
@@ -69,8 +70,8 @@ class QueueShare:
 
 @dataclass(slots=True)
 class Share:
-    """`runs`, each from the queue at the same place of `run_queues`, and what becomes of every queue. `now`
-    is the time of the look, on the database's clock."""
+    """The chosen `runs`, each from the queue at the same place of `run_queues`, and the share of every queue.
+    `now` is the time of the first statement, on the database's clock."""
 
     now: datetime | None = None
     runs: list[int] = field(default_factory=list)
@@ -79,7 +80,7 @@ class Share:
 
     @property
     def remaining(self) -> bool:
-        """Whether the limits have kept back runs that could have been claimed."""
+        """Whether only the limits kept runs back."""
         return any(queue.remaining for queue in self.queues.values())
 
     @property
@@ -90,8 +91,8 @@ class Share:
 
 
 def share_out(stretches: Sequence[Stretch], limit: int) -> Share:
-    """In the order given: no more of a key than its share leaves, no more of a queue than it has room for,
-    and no more than `limit`."""
+    """Choose runs in the given order: no more of a key than its share leaves, no more of a queue than its
+    room, and no more than `limit`."""
     share, of_keys = Share(stretches[0].now if stretches else None), Counter[tuple[int, str]]()
     for stretch in stretches:
         queue = share.queues.setdefault(

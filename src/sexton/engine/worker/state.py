@@ -1,7 +1,7 @@
-"""What the parts of a worker share: its identity, the runs it holds, and the outcomes not written yet.
+"""What the parts of a worker share: its identity, its runs, and the outcomes that are not written yet.
 
-Each part is given this, and not the worker. Everything here belongs to the worker's event loop; only `node`
-and `offset` are read from other threads.
+Each part gets this, and not the worker. Everything here belongs to the worker's event loop. Other threads
+only read: `node`, `offset` and the runs in hand.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ log = logging.getLogger("sexton")
 
 
 class WorkerState:
-    """A run is in `backlog`, then in `running`, then its outcome is in `batch`, then in one of `unwritten`:
-    always in exactly one of them, until its outcome is in the database."""
+    """A run is in `backlog`, then in `running`; then its outcome is in `batch`, then in one of `unwritten`.
+    It is always in exactly one of them, until its outcome is in the database."""
 
     def __init__(
         self,
@@ -47,23 +47,23 @@ class WorkerState:
         self.needs: dict[int, tuple[str, str]] = {}
         #: Jobs whose runs may end the process.
         self.suspicious: frozenset[int] = frozenset()
-        #: Which handlers are at work, for the parent of this process.
+        #: Which runs have begun, for the parent of this process.
         self.begun = BegunRuns(settings.concurrency, begun)
         self.backlog: deque[tuple[RunContext, Step]] = deque()
         self.backlog_since = 0.0
         self.running: dict[int, RunContext] = {}
-        #: Outcomes under the present identity; None without one.
+        #: Outcomes under the current identity; None without one.
         self.batch: OutcomeBatch | None = None
-        #: Batches that are closed: no outcome is added to them any more.
+        #: Closed batches, which get no more outcomes.
         self.unwritten: list[OutcomeBatch] = []
         #: The highest id of a run that it has claimed.
         self.highest_run = 0
         #: What to add to the monotonic clock for the seconds since 1970 on the database's.
         self.offset = 0.0
         self.joined = asyncio.Event()
-        #: Those who are told of recorded outcomes.
+        #: The listeners, which get recorded outcomes.
         self.audience = Audience({}, Resources(Providers()))
-        #: Set while too many of its handlers go on although they were stopped: it takes no more runs.
+        #: Set while too many handlers go on although they were stopped: then the worker takes no more runs.
         self.worn_out = asyncio.Event()
         #: Called when there is something to write. The outcome writer sets it.
         self.on_outcome: Callable[[], None] = lambda: None
@@ -80,7 +80,8 @@ class WorkerState:
         return len(self.running) + len(self.backlog)
 
     def lanes_in_hand(self) -> dict[int, int]:
-        """How many of them are of which lane. Any thread may ask: making a list of either is one step."""
+        """How many of them each lane has. Any thread may call this: `list()` of either copies it in one
+        step."""
         in_hand = [*list(self.running.values()), *(run for run, _ in list(self.backlog))]
         return Counter(run.lane for run in in_hand if run.lane is not None)
 
@@ -90,7 +91,7 @@ class WorkerState:
         return closed if self.batch is None else closed + len(self.batch)
 
     def held(self) -> set[int]:
-        """Every run that it holds, those whose outcomes are not written yet included."""
+        """Every run that the worker holds, also those whose outcomes are not written yet."""
         held = {*self.running, *(run.id for run, _ in self.backlog)}
         for batch in (*self.unwritten, *([self.batch] if self.batch is not None else [])):
             held.update(batch.runs())
@@ -105,8 +106,8 @@ class WorkerState:
         self.joined.set()
 
     def leave(self) -> None:
-        """The identity is gone. Outcomes that are ready may still be tried: they name it, and find their runs
-        only if no other worker has claimed them yet. What waits is not ours any more."""
+        """The identity is gone. The worker may still try to write ready outcomes: they name the identity, and
+        reach their runs only if no other worker has claimed them yet. The backlog belongs to others now."""
         self.joined.clear()
         self.begun.cells[NODE] = 0
         self.backlog.clear()
@@ -116,7 +117,7 @@ class WorkerState:
         self.on_outcome()
 
     def close_batch(self) -> None:
-        """What has gathered can be written; new outcomes go into a new batch."""
+        """Close the batch for writing; new outcomes go into a new batch."""
         if self.batch:
             self.unwritten.append(self.batch)
             self.batch = OutcomeBatch(self.batch.node)

@@ -1,6 +1,6 @@
-"""What a worker can carry out: from the target and the options of a run to what is called, and how.
+"""What a worker can carry out: from the target and the options of a run to its step and its policy.
 
-Jobs alike have the same texts, so a text that was read once is looked up.
+Similar jobs have the same texts, so each text is read once and then looked up.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ CACHE_LIMIT = 10_000
 
 
 class Steps:
-    """Of the kinds of targets that the worker serves."""
+    """The steps and policies for the kinds of target that the worker serves."""
 
     def __init__(self, kinds: Mapping[str, OpenKind]) -> None:
         self._kinds = kinds
@@ -27,7 +27,7 @@ class Steps:
         self._policies: dict[str, AttemptPolicy] = {}
 
     def step(self, target: str | None) -> Step | None:
-        """What to call; None for a target that is not served here, or not understood."""
+        """The step of a target; None if this worker does not serve or understand it."""
         if target is None:
             return None
         try:

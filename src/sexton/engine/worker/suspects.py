@@ -1,7 +1,7 @@
-"""Claiming runs that may end the process of their worker, and nothing else: in a process of their own.
+"""Claims only runs that may end the process of their worker: in an isolated process.
 
-How many are together is in `company`: the more a run is suspected, the fewer. Should the process die, those
-that had begun are divided, until the guilty one is alone.
+`company` says how many may be together: the more a run is suspected, the fewer. If the process dies, the runs
+that had begun are divided, until the guilty run is alone.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 from sexton import clock
 from sexton.engine.worker.claimer import Claimer
 
-# Without suspects, the process is not needed any longer.
+# The process leaves after so long without suspects.
 IDLE_SECONDS = 10.0
 
 
 class SuspectClaimer(Claimer):
-    """`idle` is set when there has been nothing to claim for a while."""
+    """Sets `idle` when there was nothing to claim for a while."""
 
     def __init__(self, *parts: Any, **more: Any) -> None:
         super().__init__(*parts, **more)
@@ -25,7 +25,8 @@ class SuspectClaimer(Claimer):
         self._busy_at = clock.monotonic()
 
     async def claim(self, node: int) -> float:
-        """Once what has ended is recorded: else it would be lost with the process, and run again."""
+        """Claim only after all outcomes are recorded: they would be lost with the process, and the runs
+        repeated."""
         state, now = self._state, clock.monotonic()
         self._pace.more = True
         if state.in_hand or state.unwritten_outcomes:
@@ -45,4 +46,4 @@ class SuspectClaimer(Claimer):
         return 0 if claimed else state.settings.poll_seconds
 
     async def look_for_suspects(self) -> None:
-        """Nothing to do: this queue claims suspects anyway."""
+        """Nothing to do: this claimer claims suspects anyway."""

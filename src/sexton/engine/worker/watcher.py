@@ -1,6 +1,6 @@
-"""Stopping runs that are over their time, giving back what waits too long, and noticing what goes on.
+"""Stops runs after their timeout, gives back runs that wait too long, and notices handlers that go on.
 
-One look at all of them, a few times a second, instead of a timer for each.
+It looks at all runs a few times a second, instead of one timer for each.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STOP_PATIENCE_SECONDS = 10.0
 
 
 class Watcher(Loop):
-    """Looks at what runs. `offset` is that of the database's clock, as last measured."""
+    """Watches the runs. `offset` is the last measured offset of the database's clock."""
 
     name = "watcher"
 
@@ -47,7 +47,7 @@ class Watcher(Loop):
         return WATCH_SECONDS
 
     def watch(self) -> None:
-        """Stop what is over its time; give back what waits too long."""
+        """Stop runs after their timeout; give back runs that wait too long."""
         state, now = self._state, clock.monotonic()
         state.offset = self._offset()
         state.telemetry.running.set(len(state.running))

@@ -1,9 +1,9 @@
-"""Noticing that a worker is worn out: too many of its handlers go on although they were stopped.
+"""Notices that a worker is worn out: too many of its handlers go on although they were stopped.
 
-Neither a thread nor a coroutine that ignores its cancellation can be ended from outside. Each is left behind
-and replaced by another, until the process would have no room for more. Before that the worker takes no more
-runs, and is not ready; what it has, it finishes. The one remedy is a new process: the owner of this one looks
-at `WorkerState.worn_out`.
+A thread cannot be ended from outside, nor can a coroutine that ignores its cancellation. The worker leaves
+each behind and starts another in its place. Before the process has no room for more, the worker takes no more
+runs, is not ready, and finishes what it has. Only a new process helps: the owner of this one watches
+`WorkerState.worn_out`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sexton.targets.threads import Threads
 
 log = logging.getLogger("sexton")
 
-# How many may be left behind: for each run that the worker may have at a time, and in all.
+# The most handlers that may be left behind: per slot of the worker, and in all.
 LEFT_PER_RUN = 10
 MOST_LEFT = 1000
 SAY_SECONDS = 60.0
 
 
 class Wear:
-    """Counts what is left behind, in these threads and by the runner."""
+    """Counts the handlers that are left behind: threads of these pools, and tasks of the runner."""
 
     def __init__(self, state: WorkerState, runner: Runner, pools: Sequence[Threads]) -> None:
         self._state = state
@@ -39,7 +39,7 @@ class Wear:
         return self._runner.left_behind + sum(pool.left_behind for pool in self._pools)
 
     def look(self) -> None:
-        """Whether the worker is worn out by now, or no longer is."""
+        """Check whether the worker is worn out now, or no longer is."""
         worn_out, left = self._state.worn_out, self.left_behind
         refused = next((pool.refused for pool in self._pools if pool.refused), None)
         if worn_out.is_set() and left <= self.most // 2 and refused is None:

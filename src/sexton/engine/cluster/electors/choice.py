@@ -1,5 +1,5 @@
-"""The elector that the settings name: one of Sexton's own, or one of another package by the scheme of its
-address. Clients of servers that not every installation has are extras of the package."""
+"""The elector that the settings name: one of Sexton's own, or one of another package, by the scheme of its
+address. The clients of most servers are extras of the package."""
 
 from __future__ import annotations
 

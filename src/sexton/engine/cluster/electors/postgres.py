@@ -9,7 +9,8 @@ from sexton.engine.cluster.electors.base import Elector, View
 
 
 class PostgresElector(Elector):
-    """Has nothing of its own to hold: the beat renews the lease, and taking a shard looks at it once more."""
+    """Holds nothing itself: the beat renews the lease, and the statement that takes a shard checks it
+    again."""
 
     name = "postgres"
     final = False
