@@ -54,11 +54,21 @@ const SHARED_SECONDS = 2
 /** After a change of one's own answers are one's own for so long. */
 const OWN_MS = 5000
 let changedAt = -Infinity
+/** Answers that came by the stream of events, by address, and when. */
+const sent = new Map<string, { body: unknown; headers: Headers; at: number }>()
 
 const session = { namespace: null as string | null, csrf: null as string | null }
 
 export function setSession(change: { namespace?: string | null; csrf?: string | null }): void {
+  if (change.namespace !== undefined && change.namespace !== session.namespace) sent.clear()
   Object.assign(session, change)
+}
+
+/** What an address answers now: those who ask within the next moment need not ask the server. */
+export function keepSent(address: string, body: unknown, headers: Record<string, string>): void {
+  sent.delete(address)
+  sent.set(address, { body, headers: new Headers(headers), at: performance.now() })
+  for (const [old, { at }] of sent) if (performance.now() - at > SHARED_SECONDS * 1000) sent.delete(old)
 }
 
 export function currentNamespace(): string | null {
@@ -66,8 +76,7 @@ export function currentNamespace(): string | null {
 }
 
 export async function call<N extends Name>(name: N, options: Options<N>): Promise<Of<N>['answer']> {
-  const { text } = await send(name, options)
-  return (text ? JSON.parse(text) : null) as Of<N>['answer']
+  return (await read(name, options)).body as Of<N>['answer']
 }
 
 /** As `call`, but numbers that JavaScript cannot hold stay exact: see `exact`. */
@@ -87,10 +96,10 @@ export async function orNone<T>(answer: Promise<T>, none: T): Promise<T> {
 }
 
 export async function page<N extends Name>(name: N, options: Options<N>): Promise<Paged<Of<N>['answer']>> {
-  const { text, headers } = await send(name, options)
+  const { body, headers } = await read(name, options)
   const total = headers.get('Sexton-Total')
   return {
-    items: JSON.parse(text) as Of<N>['answer'],
+    items: body as Of<N>['answer'],
     total: total === null ? null : Number(total),
     estimated: headers.get('Sexton-Total-Estimated') === 'true',
     cursor: cursorOf(headers.get('Link')),
@@ -119,11 +128,25 @@ export function headersOf(extra: Extra, method: string): Record<string, string> 
   const namespace = extra.namespace ?? session.namespace
   if (namespace) headers['Sexton-Namespace'] = namespace
   if (method !== 'GET' && session.csrf) headers['X-CSRF-Token'] = session.csrf
-  if (method === 'GET' && performance.now() - changedAt > OWN_MS) headers['Cache-Control'] = `max-age=${SHARED_SECONDS}`
+  if (method === 'GET' && sharing()) headers['Cache-Control'] = `max-age=${SHARED_SECONDS}`
   if (extra.reason) headers['Sexton-Reason'] = encodeURIComponent(extra.reason)
   if (extra.revision !== undefined) headers['If-Match'] = `"${extra.revision}"`
   if (extra.idempotencyKey) headers['Idempotency-Key'] = extra.idempotencyKey
   return headers
+}
+
+/** What the server has sent by itself a moment ago, or its answer. */
+async function read<N extends Name>(name: N, options: Options<N>): Promise<{ body: unknown; headers: Headers }> {
+  const given = options as { path?: Record<string, unknown>; query?: Record<string, unknown> } & Extra
+  const known = name.startsWith('GET ') && sharing() && given.namespace === undefined ? sent.get(address(name, given.path, given.query)) : undefined
+  if (known && performance.now() - known.at <= SHARED_SECONDS * 1000) return known
+  const { text, headers } = await send(name, options)
+  return { body: text ? JSON.parse(text) : null, headers }
+}
+
+/** Not where one has changed something oneself a moment ago. */
+function sharing(): boolean {
+  return performance.now() - changedAt > OWN_MS
 }
 
 async function send<N extends Name>(name: N, options: Options<N>): Promise<{ text: string; headers: Headers }> {

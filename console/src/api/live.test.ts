@@ -1,5 +1,6 @@
-import { focusManager, QueryClient } from '@tanstack/react-query'
+import { focusManager, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { address, page } from './client'
 import { LiveFeed, readEvents } from './live'
 
 afterEach(() => {
@@ -85,6 +86,37 @@ describe('server-sent events', () => {
     expect([feed.read().state, focusManager.isFocused()]).toEqual(['paused', false])
     feed.resume()
     expect([marked.mock.calls.length, focusManager.isFocused()]).toEqual([1, true])
+    feed.close()
+  })
+
+  it('brings the answers of what is shown, which then is not asked again', async () => {
+    const queries = new QueryClient()
+    const streams: string[] = []
+    const asked: string[] = []
+    const path = '/api/v1/runs?limit=100&status=a%2Cb'
+    vi.stubGlobal('fetch', (to: string) => {
+      if (!to.startsWith('/api/v1/events')) {
+        asked.push(to)
+        return Promise.resolve(new Response('[1]'))
+      }
+      streams.push(to)
+      if (!to.includes('follow=')) return Promise.resolve(streamed())
+      const said = JSON.stringify({ address: path, headers: { 'Sexton-Total': '7', Link: '</api/v1/runs?cursor=c>; rel="next"' }, answer: [2] })
+      return Promise.resolve(streamed(`event: changed\ndata: {"kinds":["runs"]}\n\n`, `event: answer\ndata: ${said}\n\n`))
+    })
+    const feed = new LiveFeed(queries)
+    feed.open()
+    const list = new QueryObserver(queries, {
+      queryKey: ['runs', 'list'],
+      queryFn: () => page('GET /runs', { query: { limit: 100, status: 'a,b' } as never }),
+      meta: { follow: address('GET /runs', {}, { limit: 100, status: 'a,b' }) },
+    })
+    const stop = list.subscribe(() => undefined)
+    await vi.waitFor(() => expect(list.getCurrentResult().data).toEqual({ items: [2], total: 7, estimated: false, cursor: 'c' }), { timeout: 5000 })
+    expect(asked).toEqual([path])
+    expect(streams).toEqual(['/api/v1/events', `/api/v1/events?follow=${encodeURIComponent(path)}`])
+    stop()
+    await vi.waitFor(() => expect(streams.at(-1)).toBe('/api/v1/events'), { timeout: 5000 })
     feed.close()
   })
 

@@ -3,10 +3,13 @@
  *
  * It is read with `fetch`, since `EventSource` can send no headers. Queries are marked as old by the kinds that an event
  * names, at most every two seconds each, and only while the page can be seen.
+ *
+ * What a query with `meta.follow` asks, an address, is not asked again: the server sends the answer when it has changed,
+ * the same to all consoles that show it.
  */
-import { focusManager, type InfiniteData, type QueryClient } from '@tanstack/react-query'
+import { focusManager, type InfiniteData, type Query, type QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
-import { ApiError, address, headersOf } from './client'
+import { ApiError, address, headersOf, keepSent } from './client'
 import type { Overview } from './schema'
 
 export type LiveState = 'connecting' | 'live' | 'paused' | 'lost' | 'off'
@@ -31,11 +34,18 @@ export interface Changed {
   run_ids?: string[]
   more?: boolean
 }
+interface ListAnswer {
+  address: string
+  headers: Record<string, string>
+  answer: unknown
+}
 
 // A query that an event has marked as old waits this long before an event marks it again.
 const REST_MS = 2000
 // What is dear to work out rests longer where runs alone have changed: they do all the time.
 const LONG_REST_MS: Record<string, number> = { calendar: 20_000, 'job-stats': 10_000, 'run-counts': 5000 }
+// After what is shown has changed, the stream is opened anew to follow it.
+const SETTLE_MS = 300
 const SILENCE_MS = 15_000
 const LONGEST_WAIT_MS = 10_000
 // The first part of a query's key, by what the server says has changed.
@@ -60,6 +70,9 @@ export class LiveFeed {
   private stop: AbortController | null = null
   private lastId: string | null = null
   private focus: Record<string, string> = {}
+  private followed: readonly string[] = []
+  private settling: ReturnType<typeof setTimeout> | undefined
+  private forget: (() => void) | null = null
 
   constructor(private readonly queries: QueryClient) {}
 
@@ -84,6 +97,8 @@ export class LiveFeed {
 
   open(): void {
     focusManager.setFocused(undefined)
+    this.forget ??= this.watchShown()
+    this.followed = this.shown()
     this.stop?.abort()
     this.stop = new AbortController()
     void this.follow(this.stop.signal)
@@ -92,6 +107,9 @@ export class LiveFeed {
   close(): void {
     this.stop?.abort()
     this.stop = null
+    this.forget?.()
+    this.forget = null
+    clearTimeout(this.settling)
     for (const { timer } of this.waiting.values()) clearTimeout(timer)
     this.waiting.clear()
   }
@@ -107,6 +125,31 @@ export class LiveFeed {
     this.change({ state: 'connecting' })
     void this.queries.invalidateQueries()
     this.open()
+  }
+
+  /** The addresses that the queries of this page follow, if it can be seen. */
+  private shown(): string[] {
+    if (document.visibilityState !== 'visible') return []
+    // What was refused is not followed: the server would refuse the stream, too.
+    const active = this.queries.getQueryCache().findAll({ type: 'active', predicate: ({ state }) => state.status === 'success' })
+    return [...new Set(active.flatMap((query) => followOf(query) ?? []))].sort()
+  }
+
+  private watchShown(): () => void {
+    const settle = () => {
+      clearTimeout(this.settling)
+      this.settling = setTimeout(() => {
+        if (this.stop && this.shown().join() !== this.followed.join()) this.open()
+      }, SETTLE_MS)
+    }
+    const forget = this.queries.getQueryCache().subscribe(({ query }) => {
+      if (followOf(query)) settle()
+    })
+    document.addEventListener('visibilitychange', settle)
+    return () => {
+      forget()
+      document.removeEventListener('visibilitychange', settle)
+    }
   }
 
   private async follow(signal: AbortSignal): Promise<void> {
@@ -136,7 +179,7 @@ export class LiveFeed {
     let timer = setTimeout(() => silence.abort(), SILENCE_MS)
     const headers = { ...headersOf({}, 'GET'), Accept: 'text/event-stream', ...(this.lastId ? { 'Last-Event-ID': this.lastId } : {}) }
     try {
-      const response = await fetch(address('GET /events', {}, this.focus), {
+      const response = await fetch(address('GET /events', {}, { ...this.focus, follow: this.followed.join() }), {
         headers,
         credentials: 'same-origin',
         cache: 'no-store',
@@ -171,7 +214,11 @@ export class LiveFeed {
       this.change({ heardAt: Date.now(), skew: new Date(at).getTime() - Date.now() })
     } else {
       this.change({ heardAt: Date.now() })
-      if (event.name === 'changed') {
+      if (event.name === 'answer') {
+        const said = JSON.parse(event.data) as ListAnswer
+        keepSent(said.address, said.answer, said.headers)
+        void this.queries.invalidateQueries({ predicate: (query) => followOf(query) === said.address, refetchType: this.refetchType() })
+      } else if (event.name === 'changed') {
         const changed = JSON.parse(event.data) as Changed
         this.mark(changed.kinds, this.showsJobs(changed) ? ['jobs'] : [])
       }
@@ -207,8 +254,12 @@ export class LiveFeed {
   private refresh(name: string): void {
     this.waiting.delete(name)
     this.markedAt.set(name, Date.now())
-    const refetchType = document.visibilityState === 'visible' ? 'active' : 'none'
-    void this.queries.invalidateQueries({ queryKey: [name], refetchType })
+    const predicate = (query: Query) => !(query.isActive() && this.followed.includes(followOf(query) ?? ''))
+    void this.queries.invalidateQueries({ queryKey: [name], predicate, refetchType: this.refetchType() })
+  }
+
+  private refetchType(): 'active' | 'none' {
+    return document.visibilityState === 'visible' ? 'active' : 'none'
   }
 
   private change(change: Partial<Live>): void {
@@ -219,6 +270,12 @@ export class LiveFeed {
 
 export function useLive(feed: LiveFeed): Live {
   return useSyncExternalStore(feed.watch, feed.read)
+}
+
+/** The address that a query follows, as its `meta` says. */
+function followOf(query: { meta?: Record<string, unknown> | undefined }): string | undefined {
+  const found = query.meta?.['follow']
+  return typeof found === 'string' ? found : undefined
 }
 
 /** The whole events of a text, and what is left of the last one. */

@@ -3634,7 +3634,7 @@ export interface Operations {
   }
   'GET /events': {
     path: null
-    query: { job?: string | null; run?: string | null; seconds?: number | null }
+    query: { job?: string | null; run?: string | null; follow?: string | null; seconds?: number | null }
     body: null
     answer: string
   }

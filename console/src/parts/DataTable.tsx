@@ -74,6 +74,8 @@ interface Props<T> {
   title?: string
   columns: ColumnDef<T>[]
   load?(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<T[]>>
+  /** Its first page has this address, and the server sends it when it has changed: see `live`. */
+  follow?(filters: Filters): string
   /** Instead of `load`: all rows, which are filtered and sorted here. */
   whole?: WholeRows<T>
   keyOf(row: T): string
@@ -99,7 +101,7 @@ const ROW = 38
 // The first drawing has the right columns already.
 const AT_ONCE = { getInitialValueInEffect: false }
 
-export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
+export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
   const narrow = useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
@@ -138,6 +140,7 @@ export function DataTable<T>({ name, label, title, columns, load, whole, keyOf, 
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.cursor,
     placeholderData: keepPreviousData,
+    ...(follow && { meta: { follow: follow(chosen) } }),
   })
   const filterKey = JSON.stringify(chosen)
   const loaded = useMemo(() => query.data?.pages.flatMap((each) => each.items) ?? [], [query.data])

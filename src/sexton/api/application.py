@@ -188,7 +188,8 @@ def make_app(
     guard = RequestGuard(settings, database)
     provider = open_provider(settings)
     issuer = None if provider is None else provider.issuer
-    services = Services(database, settings, guard, node, replica, issuer=issuer)
+    followable = {one.template: one for one in operations() if one.renewed_by}
+    services = Services(database, settings, guard, node, replica, issuer=issuer, followable=followable)
     return App(routes(only), services, provider)
 
 

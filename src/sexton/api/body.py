@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from sexton import clock
+from sexton.refusal import about
 
 # Items of a list that are encoded at a time.
 SLICE = 50
+
+
+class ServerSentEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event of a stream, as browsers read them."""
+
+    event: Annotated[str, about("What kind of event it is.")]
+    data: Annotated[str, about("JSON.")]
+    id: Annotated[str | None, about("For `Last-Event-ID`.")] = None
 
 
 async def encoded(body: Any) -> bytes:

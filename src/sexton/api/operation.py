@@ -7,17 +7,16 @@ and errors are dealt with here, once.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from types import ModuleType
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 import asyncpg
-import msgspec
 from litestar import Request, Response
 from litestar.datastructures import Cookie
 from litestar.handlers import HTTPRouteHandler
@@ -25,6 +24,7 @@ from litestar.response import Stream
 
 from sexton import clock
 from sexton.api.body import encoded
+from sexton.api.console.change import Kind
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.route import AGENT, REASON_HEADER, Query, Route
@@ -38,7 +38,7 @@ from sexton.postgres.database import Database
 from sexton.postgres.page import Page
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import about, aware, check_text, converted, decoded, refuse_nul
+from sexton.refusal import aware, check_text, converted, decoded, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 from sexton.security.role import Role
 
@@ -58,14 +58,6 @@ SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
 CHECK_SECONDS = 2.0
 
 T = TypeVar("T")
-
-
-class ServerSentEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One event of a stream, as browsers read them."""
-
-    event: Annotated[str, about("What kind of event it is.")]
-    data: Annotated[str, about("JSON.")]
-    id: Annotated[str | None, about("For `Last-Event-ID`.")] = None
 
 
 @dataclass(frozen=True)
@@ -222,6 +214,8 @@ class Operation(Route):
     heavy: bool = False
     #: Whether callers with the same rights may share the answer: see `sexton.api.shared`.
     shared: bool = False
+    #: By which changes its answer gets old: consoles may follow it, see `sexton.api.console.followed`.
+    renewed_by: tuple[Kind, ...] = ()
     #: Statuses of its refusals, beside those that all such operations have: see `openapi.refusals`.
     errors: tuple[int, ...] = ()
     example: Any = None
@@ -323,7 +317,7 @@ async def _respond(
     if operation.form:
         services.guard.check_csrf(request, call.form.get("csrf_token", ""))
     if operation.shared and services.replica is None and (age := accepted_age(request.headers)):
-        return await _respond_shared(call, age)
+        return _response(await shared_answer(call, age), operation)
     try:
         if operation.lists or operation.heavy:
             return await _respond_at_gate(call)
@@ -334,28 +328,33 @@ async def _respond(
             services.shared.changed(namespace)
 
 
-async def _respond_shared(call: Call, age: float) -> Response[Any]:
+async def shared_answer(call: Call, age: float) -> StoredAnswer:
     """An answer that another caller has got, or is waiting for; from the primary."""
-    operation, request = call.operation, call.request
 
     async def make() -> StoredAnswer:
-        place: AbstractAsyncContextManager[None] = nullcontext()
-        if operation.lists or operation.heavy:
-            place = call.services.gate.place(call.caller.credential or address_of(request))
-        async with place:
-            return await _stored(operation, await operation.handler(call))
+        async with AsyncExitStack() as stack:
+            if call.operation.lists or call.operation.heavy:
+                await stack.enter_async_context(call.services.gate.place(_caller(call)))
+            return await _stored(call.operation, await call.operation.handler(call))
 
-    rights = frozenset(call.caller.grants.items())
-    question = operation.name, request.scope["path"], request.scope["query_string"], rights
-    stored = await call.services.shared.answer(call.context.namespace, question, age, make)
-    return _response(stored, operation)
+    return await call.services.shared.answer(call.context.namespace, depends_on(call), age, make)
+
+
+def depends_on(call: Call) -> Hashable:
+    """All that a shared answer depends on, beside the namespace."""
+    scope, rights = call.request.scope, frozenset(call.caller.grants.items())
+    return call.operation.name, scope["path"], scope["query_string"], rights
+
+
+def _caller(call: Call) -> str:
+    return call.caller.credential or address_of(call.request)
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:
     """A place is held until the answer is there; by one that is sent as it is read, for each part of it."""
-    services, caller = call.services, call.caller.credential or address_of(call.request)
+    services = call.services
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(services.gate.place(caller))
+        await stack.enter_async_context(services.gate.place(_caller(call)))
         if call.operation.lists and services.replica is not None:
             return await _respond_from_replica(call, services.replica)
         return await _carried_out(call, stack)
@@ -371,9 +370,8 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
             body = answer.body
             if stack is not None and request.method != "HEAD":
                 await stack.aclose()
-                caller = call.caller.credential or address_of(request)
-                await stack.enter_async_context(services.exports.place(caller))
-                body = until_end(services.gate.in_turn(body, caller), stack.pop_all())
+                await stack.enter_async_context(services.exports.place(_caller(call)))
+                body = until_end(services.gate.in_turn(body, _caller(call)), stack.pop_all())
             body = _while_allowed(body, call)
             return _streamed(replace(answer, body=body), operation, request.method)
         return _response(await _stored(operation, answer), operation, cookies=answer.cookies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from sexton.api.console.feed import Feed
 from sexton.api.database_check import DatabaseCheck
+from sexton.api.route import Route
 from sexton.api.security.gate import EXPORTS, EXPORTS_OF_ONE, Gate
 from sexton.api.security.guard import RequestGuard
 from sexton.api.security.limiter import Limiter
@@ -57,6 +58,8 @@ class Services:
     tokens: RunTokens = field(default_factory=RunTokens)
     #: The provider of OpenID Connect, if people sign in with one.
     issuer: Issuer | None = None
+    #: The operations whose answers consoles may follow, by path.
+    followable: Mapping[str, Route] = field(default_factory=dict)
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
     #: Tokens in addresses, links and signatures that were wrong: of feeds, inboxes, unsubscribing, reports.

@@ -12,8 +12,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from sexton.api.console import feed as feed_module
-from sexton.api.console.feed import EVERYTHING, KINDS, Console, Feed, encoded, instant_of, kind_of
+from sexton.api.console import open_console
+from sexton.api.console.change import EVERYTHING, KINDS, encoded, instant_of, kind_of
+from sexton.api.console.feed import Feed
+from sexton.api.console.open_console import Console
 from sexton.config import Settings
 from sexton.engine.overview import OverviewReader
 from sexton.postgres.database import Database
@@ -160,7 +162,7 @@ async def test_a_feed_ends_with_its_key(database: Database) -> None:
 
 
 async def test_there_is_an_end_to_how_many_follow(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feed_module, "MOST_OF_ONE", 1)
+    monkeypatch.setattr(open_console, "MOST_OF_ONE", 1)
     async with following(api) as events:
         await heard(events, "heartbeat")
         refused = await api("GET", "/events")
@@ -182,7 +184,7 @@ async def test_many_consoles_are_one_reader(database: Database) -> None:
 
 def test_one_that_does_not_read_is_told_to_read_everything_again() -> None:
     console = Console("default")
-    for _ in range(feed_module.MOST_UNREAD + 1):
+    for _ in range(open_console.MOST_UNREAD + 1):
         console.tell(b"an event")
     assert list(console.unread) == [encoded("changed", EVERYTHING), b"an event"]
 

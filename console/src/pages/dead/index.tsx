@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { call, page, type Paged } from '@/api/client'
+import { address, call, page, type Paged } from '@/api/client'
 import type { DeadFilter, DeadGroup, DeadLetter } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -32,7 +32,7 @@ export default function Dead() {
   const [search, setSearch] = useSearchParams()
   const [redrive, setRedrive] = useState<{ filter: DeadFilter; name: string; count: number } | null>(null)
   const queries = useQueryClient()
-  const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: 200 } }) })
+  const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: 200 } }), meta: { follow: address('GET /dead/groups', {}, { limit: 200 }) } })
   const letters = groups.data?.reduce((sum, group) => sum + group.letters, 0) ?? 0
   const tab = search.get('error_group') || search.get('job') ? 'letters' : tabOf(['groups', 'letters'], search.get('tab'))
   const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) })
@@ -132,6 +132,7 @@ function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter, count: nu
       label={t('Dead letters')}
       columns={columns}
       load={load}
+      follow={(filters) => address('GET /dead', {}, { limit: 100, ...filters })}
       keyOf={(letter) => letter.run_id}
       to={(letter) => `/dead/${letter.run_id}`}
       filters={[

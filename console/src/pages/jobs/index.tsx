@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { page, type Paged } from '@/api/client'
+import { address, page, type Paged } from '@/api/client'
 import type { JobRow } from '@/api/types'
 import { useSession, useZones } from '@/frame/session'
 import { t } from '@/i18n'
@@ -20,8 +20,14 @@ import { askForAll } from './bulk'
 import classes from './Jobs.module.css'
 
 function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<JobRow[]>> {
-  return page('GET /jobs', { query: { expand: 'strip', limit: 100, cursor, ...filters } as never, signal }) as Promise<Paged<JobRow[]>>
+  return page('GET /jobs', { query: { ...asked(filters), cursor } as never, signal }) as Promise<Paged<JobRow[]>>
 }
+
+function asked(filters: Filters): Record<string, unknown> {
+  return { expand: 'strip', limit: 100, ...filters }
+}
+
+const follow = (filters: Filters) => address('GET /jobs', {}, asked(filters))
 
 export default function Jobs() {
   const session = useSession()
@@ -69,6 +75,7 @@ export default function Jobs() {
         label={t('Jobs')}
         columns={columns}
         load={load}
+        follow={follow}
         keyOf={(job) => job.job_id}
         to={(job) => `/jobs/${job.job_id}`}
         filters={filters}

@@ -3,7 +3,7 @@ import { IconAlertOctagon, IconAlertOctagonFilled, IconAlertTriangle, IconAlertT
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
-import { call } from '@/api/client'
+import { address, call } from '@/api/client'
 import type { Attention, Figures as Tallied, Overview as Figures } from '@/api/schema'
 import { useLiveState, useSession, useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -173,7 +173,7 @@ const COLUMNS: { state: string; of: Exclude<keyof Tallied, 'since'>; name: strin
 function NextHour() {
   const zone = useZone()
   const now = useNow()
-  const asked = useQuery({ queryKey: ['upcoming'], queryFn: () => call('GET /upcoming', { query: { minutes: 60 } }), refetchInterval: 60_000 })
+  const asked = useQuery({ queryKey: ['upcoming'], queryFn: () => call('GET /upcoming', { query: { minutes: 60 } }), refetchInterval: 60_000, meta: { follow: address('GET /upcoming', {}, { minutes: 60 }) } })
   const [picked, setPicked] = useState<string | null>(null)
   const queries = useQueryClient()
   return (

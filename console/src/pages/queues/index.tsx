@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
-import { call, orNone } from '@/api/client'
+import { address, call, orNone } from '@/api/client'
 import type { Backlog, NodeView, QueueAnswer, QueueHour } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -31,9 +31,9 @@ async function workers(everywhere: boolean): Promise<NodeView[]> {
 
 export default function Queues() {
   const session = useSession()
-  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', { query: { expand: 'hour' } }), refetchInterval: 10_000 })
-  const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => orNone(call('GET /backlog', {}), []), refetchInterval: 10_000 })
-  const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000 })
+  const queues = useQuery({ queryKey: ['queues'], queryFn: () => call('GET /queues', { query: { expand: 'hour' } }), refetchInterval: 10_000, meta: { follow: address('GET /queues', {}, { expand: 'hour' }) } })
+  const backlog = useQuery({ queryKey: ['backlog'], queryFn: () => orNone(call('GET /backlog', {}), []), refetchInterval: 10_000, meta: { follow: address('GET /backlog') } })
+  const nodes = useQuery({ queryKey: ['workers'], queryFn: () => workers(session.mayEverywhere('viewer')), refetchInterval: 10_000, meta: { follow: address('GET /workers') } })
   const unserved = backlog.data?.filter((lane) => !lane.served) ?? []
   return (
     <Page title={t('Queues and workers')}>

@@ -2,7 +2,7 @@ import { IconBan, IconRefresh } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
-import { call, page, type Paged } from '@/api/client'
+import { address, call, page, type Paged } from '@/api/client'
 import type { RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
@@ -17,10 +17,15 @@ import classes from './Runs.module.css'
 
 export const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
 
-function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<RunView[]>> {
-  const include = filters['status']?.includes('skipped') ? { include: 'skipped' } : {}
-  return page('GET /runs', { query: { limit: 100, cursor, ...include, ...filters } as never, signal })
+function asked(filters: Filters): Record<string, unknown> {
+  return { limit: 100, ...(filters['status']?.includes('skipped') ? { include: 'skipped' } : {}), ...filters }
 }
+
+function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<RunView[]>> {
+  return page('GET /runs', { query: { ...asked(filters), cursor } as never, signal })
+}
+
+const follow = (filters: Filters) => address('GET /runs', {}, asked(filters))
 
 export default function Runs() {
   const session = useSession()
@@ -52,6 +57,7 @@ export default function Runs() {
         label={t('Runs')}
         columns={columns}
         load={load}
+        follow={follow}
         keyOf={runKey}
         to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
         filters={filters}
@@ -68,7 +74,7 @@ export default function Runs() {
 function Counts() {
   const [search, setSearch] = useSearchParams()
   const given = Object.fromEntries([...search].filter(([name]) => ['job', 'trigger', 'queue', 'since', 'until'].includes(name)))
-  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given as never }) })
+  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given as never }), meta: { follow: address('GET /runs/counts', {}, given) } })
   const chosen = search.get('status')
   return (
     <div className={classes.counts} role="group" aria-label={t('Runs by state')}>

@@ -2,7 +2,8 @@
 
 While a console is connected, the feed looks once a second: the overview of each namespace that is watched,
 what was changed (from the audit) and what has ended (from history), and the jobs and runs that pages have
-open. Each event is encoded once, and handed to all that may see it. What a console has missed while it was
+open. Each event is encoded once, and handed to all that may see it; so are the answers of the lists that
+consoles show: see `followed`. What a console has missed while it was
 away is told from a memory of the last minutes; if it was away for longer, it reads everything again.
 
 What was written by a transaction that commits late is found by looking back over some seconds again.
@@ -14,17 +15,19 @@ import asyncio
 import contextlib
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
 from sexton import clock
+from sexton.api.console.change import EPOCH, EVERYTHING, Changed, SeenChanges, encoded
+from sexton.api.console.followed import FollowedLists, FollowedQuestion
+from sexton.api.console.open_console import Console, make_room
 from sexton.engine.overview import Overview, OverviewReader
-from sexton.errors import SextonError, Unavailable
+from sexton.errors import Unavailable
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
@@ -35,22 +38,6 @@ from sexton.runs.view import RunView
 
 log = logging.getLogger("sexton.api")
 
-Kind = Literal["jobs", "runs", "dead", "queues", "cluster", "content", "campaigns", "access"]
-KINDS: tuple[Kind, ...] = ("jobs", "runs", "dead", "queues", "cluster", "content", "campaigns", "access")
-
-# By the beginning of the action's name in the audit; what is not here belongs to notifications.
-KIND_OF_ACTIONS: dict[str, Kind] = {
-    "job": "jobs", "jobs": "jobs", "timers": "jobs",
-    "run": "runs", "runs": "runs", "dead": "dead", "queue": "queues",
-    "node": "cluster", "shards": "cluster", "partition": "cluster", "setting": "cluster",
-    "content": "content", "release": "content", "adapter": "content", "feed": "content",
-    "calendar_feed": "access",
-    "key": "access", "namespace": "access", "session": "access", "secret": "access", "secrets": "access",
-    "webhook_secret": "access", "sign_in_link": "access", "audit": "access",
-}  # fmt: skip
-
-# Consoles of a process, and of one credential.
-MOST_CONSOLES, MOST_OF_ONE = 500, 300
 LOOK_SECONDS = 1.0
 # Between two looks the feed rests for so many times as long as one took; of a look that took long, for twice
 # as long: consoles hear of a change within two seconds.
@@ -60,23 +47,11 @@ HEARTBEAT_SECONDS = 5.0
 REPEAT_SECONDS = 10.0
 # How far each look goes back over what was seen: transactions commit late.
 OVERLAP = timedelta(seconds=3)
-# Changes that are remembered, for consoles that come back.
+# SeenChanges that are remembered, for consoles that come back.
 MEMORY_SECONDS = 300.0
-MOST_IDS, MOST_ROWS, MOST_WATCHED, LATEST_RUNS = 100, 2000, 500, 20
+MOST_ROWS, MOST_WATCHED, LATEST_RUNS = 2000, 500, 20
 # Namespaces that are looked at in one look; the others have their turn in the next ones.
 MOST_NAMESPACES = 20
-# Events that wait for a console that does not read: then it is told to read everything again.
-MOST_UNREAD = 200
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
-    """What has changed: lists of these kinds are to be read again."""
-
-    kinds: Annotated[list[Kind], about("What kinds of things.")]
-    job_ids: Annotated[list[str], about("Jobs that have changed, or whose runs have; up to 100.")] = []
-    run_ids: Annotated[list[str], about("Runs that have ended; up to 100.")] = []
-    more: Annotated[bool, about("True if there are more than are named.")] = False
 
 
 class FeedBeat(msgspec.Struct, frozen=True):
@@ -88,42 +63,6 @@ class LatestRuns(msgspec.Struct, frozen=True):
 
     job_id: Annotated[str, about("The job.")]
     runs: Annotated[list[RunView], about("Its latest runs and skipped occurrences.")]
-
-
-@dataclass(eq=False, slots=True)
-class Console:
-    """One that follows the feed."""
-
-    namespace: str
-    sees_cluster: bool = False
-    credential: str = ""
-    job: int | None = None
-    run: int | None = None
-    unread: deque[bytes] = field(default_factory=deque)
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    ended: bool = False
-
-    @property
-    def audience(self) -> tuple[str, bool]:
-        return self.namespace, self.sees_cluster
-
-    def tell(self, event: bytes) -> None:
-        if len(self.unread) >= MOST_UNREAD:
-            self.unread.clear()
-            self.unread.append(encoded("changed", EVERYTHING))
-        self.unread.append(event)
-
-    def wake(self) -> None:
-        """Send what it was told; after a look, so that all of it goes out together."""
-        if self.unread:
-            self.news.set()
-
-    def end(self) -> None:
-        self.ended = True
-        self.news.set()
-
-
-EVERYTHING = Changed(kinds=list(KINDS), more=True)
 
 
 class Feed:
@@ -142,6 +81,7 @@ class Feed:
         self._memory: deque[tuple[datetime, str, Changed]] = deque()
         self._told: dict[str, int] = {}
         self._began: datetime | None = None
+        self._lists = FollowedLists()
         self._runs: dict[int, tuple[Any, ...]] = {}
         self._lines: dict[int, datetime] = {}
         self._beat_at = 0.0
@@ -154,13 +94,7 @@ class Feed:
 
     def check_room(self, credential: str) -> None:
         """Raises `too_many_feeds` if there is no room for another console."""
-        own = sum(console.credential == credential for console in self.consoles)
-        if len(self.consoles) >= MOST_CONSOLES or own >= MOST_OF_ONE:
-            raise SextonError(
-                "too_many_feeds",
-                f"{own} feeds of this caller are open, {len(self.consoles)} in all",
-                hint=f"close some: a caller may have {MOST_OF_ONE}, all together {MOST_CONSOLES}",
-            )
+        make_room(self.consoles, credential)
 
     async def follow(
         self,
@@ -168,13 +102,18 @@ class Feed:
         *,
         since: datetime | None = None,
         seconds: float | None = None,
+        questions: Sequence[FollowedQuestion] = (),
     ) -> AsyncIterator[bytes]:
-        """Events for a console, as they are sent. `since`: until when it knows everything."""
-        self.check_room(console.credential)
+        """Events for a console, as they are sent. `since`: until when it knows everything; `questions`: what
+        it shows."""
+        if (other := make_room(self.consoles, console.credential)) is not None:
+            other.end()
+            self.consoles.discard(other)
         until = None if seconds is None else clock.monotonic() + seconds
         self.consoles.add(console)
         self._start()
         try:
+            self._lists.add(console, questions)
             yield (
                 b"retry: 2000\n\n"
                 + encoded("heartbeat", FeedBeat(clock.now()))
@@ -190,14 +129,13 @@ class Feed:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(console.news.wait(), max(0.0, until - clock.monotonic()))
                 console.news.clear()
-                if console.unread:
-                    events = b"".join(console.unread)
-                    console.unread.clear()
+                if events := console.take():
                     yield events
                 if until is not None and clock.monotonic() >= until:
                     return
         finally:
             self.consoles.discard(console)
+            self._lists.remove(console)
 
     def stop(self) -> None:
         """End all of them: the process is about to stop."""
@@ -210,6 +148,7 @@ class Feed:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait({self._task})
+        await self._lists.close()
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
@@ -248,7 +187,7 @@ class Feed:
         self.looks += 1
         consoles = list(self.consoles)
         namespaces = self._next_namespaces(sorted({console.namespace for console in consoles}))
-        changes: dict[str, _Changes] = {namespace: _Changes() for namespace in namespaces}
+        changes: dict[str, SeenChanges] = {namespace: SeenChanges() for namespace in namespaces}
         async with self._database.connection() as connection:
             context = Context(self._database, connection=connection)
             at = await self._database.time(connection)
@@ -269,6 +208,7 @@ class Feed:
                 self._told[namespace] = self.told(namespace) + 1
                 listeners = [each for each in consoles if each.namespace == namespace]
                 self._tell(listeners, encoded("changed", changed, at))
+                self._lists.changed(namespace, change)
         while self._memory and (at - self._memory[0][0]).total_seconds() > MEMORY_SECONDS:
             self._began = self._memory.popleft()[0]
         if clock.monotonic() >= self._beat_at:
@@ -282,7 +222,7 @@ class Feed:
         return [namespaces[(self._turn + n) % len(namespaces)] for n in range(MOST_NAMESPACES)]
 
     async def _read_changes(
-        self, context: Context, since: datetime, at: datetime, changes: dict[str, _Changes], *, quiet: bool
+        self, context: Context, since: datetime, at: datetime, changes: dict[str, SeenChanges], *, quiet: bool
     ) -> None:
         """What was changed and what has ended, each once."""
         while self._seen and self._seen[0][0] < since - OVERLAP:
@@ -310,7 +250,7 @@ class Feed:
         return True
 
     def _compare(
-        self, overview: Overview, audience: tuple[str, bool], change: _Changes, at: datetime
+        self, overview: Overview, audience: tuple[str, bool], change: SeenChanges, at: datetime
     ) -> None:
         """Send the overview if it differs from the last one, and say which lists have changed by it."""
         before = self._overviews.get(audience)
@@ -333,7 +273,7 @@ class Feed:
         self._tell((each for each in self.consoles if each.audience == audience), event)
 
     async def _look_at_watched(
-        self, context: Context, consoles: list[Console], since: datetime, changes: dict[str, _Changes]
+        self, context: Context, consoles: list[Console], since: datetime, changes: dict[str, SeenChanges]
     ) -> None:
         """Jobs and runs that pages have open: how their runs stand, and what they log."""
         jobs = sorted({each.job for each in consoles if each.job is not None})[:MOST_WATCHED]
@@ -401,54 +341,3 @@ class Feed:
     def _tell(self, consoles: Iterable[Console], event: bytes) -> None:
         for console in consoles:
             console.tell(event)
-
-
-@dataclass(slots=True)
-class _Changes:
-    """What has changed in a namespace since the last look."""
-
-    kinds: set[Kind] = field(default_factory=set)
-    jobs: set[int] = field(default_factory=set)
-    jobs_of_runs: set[int] = field(default_factory=set)
-    runs: set[int] = field(default_factory=set)
-    more: bool = False
-
-    def entry(self, action: str, job: int | None) -> None:
-        self.kinds.add(kind_of(action))
-        if job is not None:
-            self.jobs.add(job)
-
-    def ended(self, run: int | None, job: int) -> None:
-        self.kinds.add("runs")
-        self.jobs_of_runs.add(job)
-        if run is not None:
-            self.runs.add(run)
-
-    def done(self) -> Changed | None:
-        if not self.kinds:
-            return None
-        jobs, runs = sorted(self.jobs | self.jobs_of_runs), sorted(self.runs)
-        return Changed(
-            kinds=sorted(self.kinds),
-            job_ids=[encode_id("j", number) for number in jobs[:MOST_IDS]],
-            run_ids=[encode_id("r", number) for number in runs[:MOST_IDS]],
-            more=self.more or len(jobs) > MOST_IDS or len(runs) > MOST_IDS,
-        )
-
-
-def kind_of(action: str) -> Kind:
-    """Which lists a change concerns, from the name of its action in the audit."""
-    return KIND_OF_ACTIONS.get(action.partition(".")[0], "campaigns")
-
-
-def encoded(kind: str, data: Any, at: datetime | None = None) -> bytes:
-    """An event as it is sent. Its id is the database's time in microseconds."""
-    number = b"" if at is None else b"id: %d\n" % ((at - EPOCH) // timedelta(microseconds=1))
-    return b"%sevent: %s\ndata: %s\n\n" % (number, kind.encode(), msgspec.json.encode(data))
-
-
-def instant_of(event_id: str | None) -> datetime | None:
-    """The instant that an id of an event stands for; None if it is none of ours."""
-    if event_id is None or not event_id.isascii() or not event_id.isdigit() or len(event_id) > 17:
-        return None
-    return EPOCH + timedelta(microseconds=int(event_id))

@@ -89,8 +89,9 @@ async def get_overview(call: Call) -> Answer:
 
 
 @operation(
-    routes.GET_UPCOMING, shared=True, heavy=True, answer=Upcoming, errors=(422,), answer_example=UPCOMING
-)
+    routes.GET_UPCOMING, shared=True, renewed_by=("jobs",), heavy=True, answer=Upcoming, errors=(422,),
+    answer_example=UPCOMING,
+)  # fmt: skip
 async def get_upcoming(call: Call) -> Answer:
     """Every occurrence of the next minutes, also of jobs that fire more than once, as the code that fires
     works them out. It may be some seconds old, and with very many schedules it is an estimate."""
@@ -110,6 +111,7 @@ async def get_job_figures(call: Call) -> Answer:
 @operation(
     routes.LIST_WORKERS,
     shared=True,
+    renewed_by=("queues", "cluster"),
     lists=True,
     answer=list[NodeView],
     answer_example=examples.CLUSTER["nodes"],
@@ -123,6 +125,7 @@ async def list_workers(call: Call) -> Answer:
 @operation(
     routes.LIST_BACKLOG,
     shared=True,
+    renewed_by=("queues",),
     lists=True,
     answer=list[Backlog],
     answer_example=examples.CLUSTER["backlog"],

@@ -19,6 +19,13 @@ class EventsQuery(Query, frozen=True, kw_only=True):
         str | None, Meta(description="Also `run` events of this job: its runs as they change.")
     ] = None
     run: Annotated[str | None, Meta(description="Also `log` and `progress` events of this run.")] = None
+    follow: Annotated[
+        str | None,
+        Meta(
+            description="Also `answer` events of these lists, when they change: their addresses, such as "
+            "`/api/v1/runs?limit=100`; several with commas."
+        ),
+    ] = None
     seconds: Annotated[
         Annotated[int, Meta(ge=1, le=3600)] | None,
         Meta(description="End after so long. Default: when the caller goes."),

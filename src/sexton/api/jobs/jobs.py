@@ -62,7 +62,12 @@ async def create_job(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_JOBS, shared=True, answer=list[strip.ListedJob], lists=True, answer_example=[examples.JOB]
+    routes.LIST_JOBS,
+    shared=True,
+    renewed_by=("jobs",),
+    answer=list[strip.ListedJob],
+    lists=True,
+    answer_example=[examples.JOB],
 )
 async def list_jobs(call: Call) -> Answer:
     """In the order in which they were made, of their names, or in which they fire next: then paused ones come

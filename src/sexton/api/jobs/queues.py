@@ -63,7 +63,7 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
 
 
 @operation(
-    routes.LIST_QUEUES, shared=True, answer=list[QueueAnswer],
+    routes.LIST_QUEUES, shared=True, renewed_by=("queues", "runs"), answer=list[QueueAnswer],
     answer_example=[
         {**PASSED, "messages": None}, {**PASSED, "name": "notifications", "messages": MESSAGES},
     ],

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from sexton import clock
+from sexton.api.body import ServerSentEvent
 from sexton.api.notifications import channel_routes as routes
-from sexton.api.operation import EVENTS, Answer, Call, ServerSentEvent, operation
+from sexton.api.operation import EVENTS, Answer, Call, operation
 from sexton.model import decode_id, encode_id
 from sexton.notifications.recipients.inbox import (
     ITEM,

@@ -59,7 +59,10 @@ class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
     )
 
 
-@operation(routes.LIST_DEAD, shared=True, answer=list[DeadLetter], lists=True, answer_example=[examples.DEAD])
+@operation(
+    routes.LIST_DEAD, shared=True, renewed_by=("dead",), answer=list[DeadLetter], lists=True,
+    answer_example=[examples.DEAD],
+)  # fmt: skip
 async def list_dead(call: Call) -> Answer:
     """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
     query = call.query(DeadQuery)
@@ -80,7 +83,7 @@ async def list_dead(call: Call) -> Answer:
 
 
 @operation(
-    routes.LIST_DEAD_GROUPS, shared=True, lists=True, answer=list[DeadGroup],
+    routes.LIST_DEAD_GROUPS, shared=True, renewed_by=("dead",), lists=True, answer=list[DeadGroup],
     answer_example=[examples.DEAD_GROUP],
 )  # fmt: skip
 async def list_dead_groups(call: Call) -> Answer:

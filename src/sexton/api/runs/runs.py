@@ -46,7 +46,14 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     ]
 
 
-@operation(routes.LIST_RUNS, shared=True, answer=list[RunView], lists=True, answer_example=[examples.RUN])
+@operation(
+    routes.LIST_RUNS,
+    shared=True,
+    renewed_by=("runs",),
+    answer=list[RunView],
+    lists=True,
+    answer_example=[examples.RUN],
+)
 async def list_runs(call: Call) -> Answer:
     """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top. With
     `late`, `queue` or `worker` a page may have fewer runs than asked for and yet a next one: it ends where it
@@ -56,7 +63,10 @@ async def list_runs(call: Call) -> Answer:
     return await page_of_runs(call, chosen, query.cursor, query.limit)
 
 
-@operation(routes.COUNT_RUNS, shared=True, lists=True, answer=RunCounts, answer_example=COUNTS)
+@operation(
+    routes.COUNT_RUNS, shared=True, renewed_by=("runs",), lists=True, answer=RunCounts,
+    answer_example=COUNTS,
+)  # fmt: skip
 async def count_runs(call: Call) -> Answer:
     """By status, for the same filters as the list; `status` leaves nothing out. Live runs are counted up to
     10,000, what has ended with other filters than `since` and `until` up to 3,000."""

@@ -1,0 +1,86 @@
+"""Open consoles: those who follow the feed, and how many there may be."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from sexton import clock
+from sexton.api.console.change import EVERYTHING, encoded
+from sexton.errors import SextonError
+
+# Consoles of a process, and of one credential.
+MOST_CONSOLES, MOST_OF_ONE = 500, 300
+# Events that wait for a console that does not read: then it is told to read everything again.
+MOST_UNREAD = 200
+
+
+@dataclass(eq=False, slots=True)
+class Console:
+    """One that follows the feed."""
+
+    namespace: str
+    sees_cluster: bool = False
+    credential: str = ""
+    job: int | None = None
+    run: int | None = None
+    #: When it began to follow.
+    began_at: float = field(default_factory=clock.monotonic)
+    unread: deque[bytes] = field(default_factory=deque)
+    #: The latest answer of each list that it shows, if it has not read it.
+    answers: dict[str, bytes] = field(default_factory=dict)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: bool = False
+
+    @property
+    def audience(self) -> tuple[str, bool]:
+        return self.namespace, self.sees_cluster
+
+    def tell(self, event: bytes) -> None:
+        if len(self.unread) >= MOST_UNREAD:
+            self.unread.clear()
+            self.unread.append(encoded("changed", EVERYTHING))
+        self.unread.append(event)
+
+    def answer(self, address: str, event: bytes) -> None:
+        """In place of an older answer."""
+        self.answers[address] = event
+
+    def take(self) -> bytes:
+        """What it was told and has not read, the answers last."""
+        events = b"".join((*self.unread, *self.answers.values()))
+        self.unread.clear()
+        self.answers.clear()
+        return events
+
+    def wake(self) -> None:
+        """Send what it was told; after a look, so that all of it goes out together."""
+        if self.unread or self.answers:
+            self.news.set()
+
+    def end(self) -> None:
+        self.ended = True
+        self.news.set()
+
+
+def make_room(consoles: Collection[Console], credential: str) -> Console | None:
+    """For another console of a credential. If all places are taken, the oldest console of the credential with
+    the most of them gives way, unless the newcomer's would then have more. Raises `too_many_feeds` if there
+    is no room."""
+    held = Counter(console.credential for console in consoles)
+    own = held[credential]
+    if own < MOST_OF_ONE:
+        if len(consoles) < MOST_CONSOLES:
+            return None
+        largest, most = held.most_common(1)[0]
+        if most > own + 1:
+            theirs = (console for console in consoles if console.credential == largest)
+            return min(theirs, key=lambda console: console.began_at)
+    raise SextonError(
+        "too_many_feeds",
+        f"{own} feeds of this caller are open, {len(consoles)} in all",
+        hint=f"close some: a caller may have {MOST_OF_ONE}, all together {MOST_CONSOLES}, and if these are "
+        "taken, no more than its share",
+    )
