@@ -284,7 +284,7 @@ async def test_at_is_a_single_moment(app: Sexton, at: Any, field: str, words: st
 
 async def test_an_item_of_many_that_is_no_job_is_told_by_its_line(app: Sexton) -> None:
     items: Any = [{"at": FAR}, 5]
-    with pytest.raises(RefusedLines, match="line 2: a job is given by a int") as caught:
+    with pytest.raises(RefusedLines, match="line 2: an item is a int, not a mapping") as caught:
         await app.schedule_many("x", items)
     assert [line for line, _ in caught.value.errors] == [2]
 
@@ -597,7 +597,7 @@ def test_a_program_whose_threads_are_used_up_finishes_what_it_has_and_ends(
     )
     assert (ended.returncode, ended.stdout) == (1, "it has ended\n"), ended.stderr
     assert "the worker takes no more runs: 2 handlers go on although they were stopped" in ended.stderr
-    assert "wearing has ended: too many of its handlers went on although they were stopped" in ended.stderr
+    assert "wearing has ended: too many of its handlers continued although they were stopped" in ended.stderr
 
 
 @pytest.mark.parametrize("after", [timedelta(minutes=10), "in 10m", "600s"])

@@ -110,4 +110,4 @@ def test_handlers_in_other_modules_are_found(tmp_path: Path) -> None:
 
 def test_a_program_without_a_file_cannot_be_loaded(tmp_path: Path) -> None:
     origin = said_by("-c", f"{SHOP}\n{TOLD}", folder=tmp_path)
-    assert origin["obstacle"] == "it was made by a program without a file"
+    assert origin["obstacle"] == "the program that made it has no file"

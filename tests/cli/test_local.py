@@ -162,7 +162,7 @@ def test_reshard(sexton: Sexton, own_database_url: str) -> None:
     done = sexton("reshard", "6", "--database-url", own_database_url)
     assert (done.code, done.out[:27]) == (0, "6 shards instead of 4: 0 of")
     assert "the schedulers give theirs up" in done.err
-    assert sexton("reshard", "6", "--database-url", own_database_url).out == "It has 6 shards already.\n"
+    assert sexton("reshard", "6", "--database-url", own_database_url).out == "It already has 6 shards.\n"
     assert sexton("reshard", "2", "--json", "--database-url", own_database_url).json()["before"] == 6
     assert sexton("reshard", "5000", "--database-url", own_database_url).code == 2
 

@@ -144,7 +144,7 @@ def test_the_same_command_goes_on_where_it_was_cut_off(
     monkeypatch.setattr(many, "_ask", cut)
     stopped = sexton("jobs", "run", *SALES, "--yes", "--idempotency-key", "nightly")
     assert stopped.code == 1
-    assert "It ends after 2 jobs: the same command goes on." in stopped.err
+    assert "It stopped after 2 jobs: repeat the command to continue." in stopped.err
     monkeypatch.setattr(many, "_ask", ask)
     done = sexton("jobs", "run", *SALES, "--yes", "--idempotency-key", "nightly", "--json").json()
     assert (done["done"], len(done["run_ids"])) == (4, 4)
@@ -153,7 +153,7 @@ def test_the_same_command_goes_on_where_it_was_cut_off(
     monkeypatch.setattr(many, "_ask", cut)
     stopped = sexton("jobs", "run", *SALES, "--yes")
     last = client.get("/jobs/bulk-1")["job_id"]
-    assert f"It ends after 2 jobs: go on with --after {last}." in stopped.err
+    assert f"It stopped after 2 jobs: continue with --after {last}." in stopped.err
     monkeypatch.setattr(many, "_ask", ask)
     assert sexton("jobs", "run", *SALES, "--yes", "--after", last).out == "2 jobs run\n"
     assert len(list(client.pages("/runs"))) == 8
@@ -175,7 +175,7 @@ def test_every_job_needs_a_word(sexton: Sexton, client: Client) -> None:
     for arguments in (("delete", "--yes"), ("pause",), ("run", "--yes"), ("resume", "--dry-run")):
         refused = sexton("jobs", *arguments)
         assert refused.code == 2
-        assert "nothing says which jobs are meant" in refused.err
+        assert "neither a job nor a filter is given" in refused.err
         assert "--all" in refused.err
     empty = sexton("jobs", "delete", "--label", "", "--yes")
     assert (empty.code, "label is empty" in empty.err) == (2, True)

@@ -109,7 +109,7 @@ def test_what_is_repeated_goes_on_where_it_was_cut_off(
     monkeypatch.setattr(many, "_ask", cut)
     stopped = sexton("runs", "again", "--status", "cancelled", "--yes")
     assert stopped.code == 1
-    told = stopped.err.split("It ends after 2 runs: go on with --after ")[1]
+    told = stopped.err.split("It stopped after 2 runs: continue with --after ")[1]
     monkeypatch.setattr(many, "_ask", ask)
     after = told.split(".")[0].strip("'")
     assert sexton("runs", "again", "--status", "cancelled", "--yes", "--after", after).out == (
@@ -122,7 +122,7 @@ def test_what_is_repeated_goes_on_where_it_was_cut_off(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("cancel", "--yes"), "nothing says which runs are meant"),
+        (("cancel", "--yes"), "neither a run nor a filter is given"),
         (("cancel", "r_1", *REPORT), "the run r_1 and a filter are given"),
         (("cancel", "r_1", "--dry-run"), "--dry-run is for many runs"),
         (("again", *REPORT, "--payload", "1"), "--payload is for one run"),

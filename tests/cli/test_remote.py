@@ -121,9 +121,9 @@ def test_the_life_of_a_job(sexton: Sexton) -> None:
         (("jobs", "pause", "a", "--until", "soon"), "-2h"),
         (("dead", "redrive"), "--all"),
         (("runs", "list", "--status", "asleep"), "pending"),
-        (("migrate", "--check", "--print"), "exclude"),
+        (("migrate", "--check", "--print"), "given together"),
         (("targets", "test"), "--file target.json, or --job JOB"),
-        (("targets", "test", "--file", "x", "--job", "y"), "either a file or a job"),
+        (("targets", "test", "--file", "x", "--job", "y"), "exactly one of --file and --job"),
     ],
 )
 def test_what_is_refused_says_what_to_type(sexton: Sexton, arguments: tuple[str, ...], told: str) -> None:
@@ -215,7 +215,7 @@ def test_a_job_is_edited(sexton: Sexton, tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_replaced_job_says_which_fields_it_lost(sexton: Sexton) -> None:
     sexton("jobs", "add", "a", "--schedule", "every 1h", "--owner", "ops", "--priority", "1")
     again = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
-    assert "warning: back to the default: owner; sexton jobs edit changes only what is given" in again.err
+    assert "warning: reset to the default: owner; sexton jobs edit changes only given fields" in again.err
     same = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
     assert "back to the default" not in same.err
 

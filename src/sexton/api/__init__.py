@@ -1,6 +1,6 @@
 """The HTTP API: `application.make_app` builds it from the operations.
 
-A room has the name of what it shows (`jobs`, `runs`, `engine`, `content`, `notifications`, `security`);
-`console` is what the pages read beside. In each, `routes` is the table of what can be asked, and the modules
-beside it carry it out. What all share stands here: routes, operations, problems, the document, the server.
+Each package has the name of what it shows (`jobs`, `runs`, `engine`, `content`, `notifications`, `security`);
+`console` serves the pages. In each, `routes` is the table of routes, and the modules beside it carry them
+out. This package holds what they share: routes, operations, problems, the OpenAPI document, the server.
 """

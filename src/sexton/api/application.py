@@ -51,7 +51,7 @@ LATE_MODULES = (
     "sexton.targets.renderer",
 )
 
-# Whose operations there are, in the order of the documentation.
+# The modules with operations, in the order of the documentation.
 MODULES = (
     jobs,
     bulk,
@@ -95,9 +95,9 @@ MODULES = (
 
 
 class App:
-    """Keeps `%2F` in a path from being taken for a slash: a job may be called `team/report`. Gives every
-    request an id and every answer the headers that it must have, and answers browsers that ask whether a page
-    may send a request."""
+    """The ASGI application. It gives every request an id and every answer the required headers, answers
+    preflight requests of browsers, and keeps `%2F` in a path apart from a slash: a job may be called
+    `team/report`."""
 
     def __init__(self, routes: Litestar, services: Services, provider: IdentityProvider | None) -> None:
         self.site = services.guard.site
@@ -109,13 +109,13 @@ class App:
         self._provider = provider
 
     def stop_waiting(self) -> None:
-        """Let callers go who wait for something to come: the server is about to stop."""
+        """End the requests that wait for something to happen: the server is about to stop."""
         self.claims.stop()
         self.feed.stop()
         self.inboxes.stop()
 
     async def close(self) -> None:
-        """After the last request."""
+        """Close what the requests used, after the last request."""
         await self.claims.close()
         await self.feed.close()
         await self._services.forecast.close()
@@ -146,7 +146,8 @@ class App:
 
 
 def _adding(given: Mapping[str, str], send: Any) -> Any:
-    """Add headers to an answer that does not have them; those that are given by the time it begins."""
+    """Wrap `send`: it adds the headers that an answer does not have. `given` is read when the answer
+    begins."""
 
     async def sending(message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -169,7 +170,7 @@ def _encoded(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
     return [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
 
 
-# What a process without the api shows of itself, if it is asked to.
+# The paths that a process without the api serves, if it has a metrics port.
 WATCHED = ("/healthz", "/readyz", "/metrics")
 
 
@@ -181,7 +182,8 @@ def make_app(
     *,
     only: tuple[str, ...] | None = None,
 ) -> App:
-    """The application, or `only` these paths of it. Refuses to be open to other machines without keys."""
+    """The application, or `only` these paths of it. Raises an error if other machines could reach it without
+    keys."""
     load_kinds(settings)
     if only is None:
         load_late_modules(settings)
@@ -194,8 +196,8 @@ def make_app(
 
 
 def load_late_modules(settings: Settings) -> None:
-    """What is imported where it is used, so that other processes need not have it. This one serves requests
-    for long, and by then its files may be those of another release, or gone."""
+    """Load now what is normally imported where it is used, so that other processes need not have it. This
+    process serves requests for long: its files may be replaced or removed before a late import."""
     load_channels(settings)
     load_adapters()
     for name in LATE_MODULES:
@@ -204,7 +206,8 @@ def load_late_modules(settings: Settings) -> None:
 
 @cache
 def routes(only: tuple[str, ...] | None = None) -> Litestar:
-    """The same for every application of this process: registering them takes Litestar a sixth of a second."""
+    """The routes, made once for all applications of this process: Litestar takes a sixth of a second to
+    register them."""
     every = (*operations(), *pages.operations(operations), *operations_of(sign_in))
     chosen: list[ControllerRouterHandler] = [one.route() for one in every if only is None or one.path in only]
     return Litestar(
@@ -216,5 +219,5 @@ def routes(only: tuple[str, ...] | None = None) -> Litestar:
 
 
 def operations() -> tuple[Operation, ...]:
-    """Everything that the API can do, in the order of the documentation."""
+    """All operations of the API, in the order of the documentation."""
     return tuple(one for module in MODULES for one in operations_of(module))

@@ -1,4 +1,4 @@
-"""The body of an answer, as it is sent."""
+"""The body of an answer, encoded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 from sexton import clock
 from sexton.refusal import about
 
-# Items of a list that are encoded at a time.
+# How many items of a list are encoded at a time.
 SLICE = 50
 
 
@@ -22,8 +22,8 @@ class ServerSentEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def encoded(body: Any) -> bytes:
-    """A list is encoded in slices, and others may go on in between: an encoder in a thread would hold the
-    interpreter's lock as long."""
+    """Encode an answer. A list is encoded in slices, so that other tasks can run in between: an encoder in a
+    thread would hold the interpreter's lock as long."""
     if body is None or isinstance(body, bytes):
         return body or b""
     if not isinstance(body, list) or len(body) <= SLICE:

@@ -1,4 +1,4 @@
-"""Whether the database answers. Every caller may ask, so all who ask at a time share one connection."""
+"""Checks whether the database answers. Any caller may ask, so concurrent callers share one check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples of the documentation. The tests check that they have the shape of what is really answered."""
+"""The examples of the documentation. Tests check that they have the shape of real answers."""
 
 from __future__ import annotations
 

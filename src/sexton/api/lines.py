@@ -1,8 +1,9 @@
-"""Many things in one request: JSON lines or CSV, read as they come and taken in chunks, each all or nothing.
+"""Many things in one request: JSON lines or CSV, read as they arrive and applied in chunks, each all or
+nothing.
 
-The body is never held as a whole. A chunk that is refused is refused whole, with its lines at fault; the
-others are taken. With an Idempotency-Key every chunk is remembered by itself, so that an import that broke
-off can be sent again.
+The body is never held as a whole. If a line of a chunk is refused, the whole chunk is refused; the other
+chunks are applied. With an Idempotency-Key every chunk is remembered on its own, so that an interrupted
+import can be sent again.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sexton.refusal import each_line
 CSV = "text/csv"
 LONGEST_LINE = 512 * 1024
 MOST_ERRORS = 1000
-# A chunk is cut by size too: fewer lines if they are long.
+# A chunk is also cut by size: fewer lines if they are long.
 LARGEST_CHUNK = 8 * 1024 * 1024
 
 Chunk = list[tuple[int, bytes]]
@@ -33,13 +34,13 @@ T = TypeVar("T")
 
 
 class CsvColumns(Protocol):
-    """Reads lines by the columns that the first one names."""
+    """Reads lines by the columns that the first line names."""
 
     def read(self, line: bytes) -> Any: ...
 
 
 class LinesBody:
-    """The lines of a request: how many they were, and which were refused."""
+    """The lines of a request: their number, and the errors of refused lines."""
 
     def __init__(
         self, call: Call, chunk_size: int, columns: Callable[[bytes], CsvColumns] | None = None
@@ -52,7 +53,7 @@ class LinesBody:
         self._key = call.request.headers.get("idempotency-key")
 
     async def taken(self, take: Callable[[Chunk, list[Any]], Awaitable[T]]) -> AsyncIterator[T]:
-        """What became of each chunk that was not refused. `take` gets it, and its lines as they were read."""
+        """The result of each chunk that was not refused. `take` gets the chunk and its parsed lines."""
         reader: CsvColumns | None = None
         async for chunk in chunks_of(self._call.request.stream(), self._chunk_size):
             if self._columns is not None and reader is None:
@@ -70,7 +71,7 @@ class LinesBody:
     async def once(
         self, chunk: Chunk, meaning: str, make: Callable[[Context], Awaitable[T]], type_: type[T]
     ) -> T:
-        """Take a chunk; if the request has a key, only once."""
+        """Apply a chunk; if the request has a key, only once."""
         if self._key is None:
             return await make(self._call.context)
 
@@ -83,7 +84,7 @@ class LinesBody:
         return msgspec.json.decode(stored.body, type=type_)
 
     def answer(self, answer: msgspec.Struct, thing: str, number: int, done: str) -> Answer:
-        """`number` things were `done`, and which lines were refused."""
+        """The answer: `number` things were `done`, and which lines were refused."""
         if not self.errors:
             return Answer(answer)
         refused, things = counted(len(self.errors), "line"), counted(self.count, thing)
@@ -105,8 +106,8 @@ def is_csv(call: Call) -> bool:
 
 
 async def chunks_of(stream: AsyncIterator[bytes], size: int) -> AsyncIterator[Chunk]:
-    """Cut a stream of bytes into chunks of whole lines, each with its number. Empty lines are counted, but
-    are no items."""
+    """Cut a stream of bytes into chunks of whole lines, each with its number. Empty lines count, but are no
+    items."""
     rest, number = b"", 0
     chunk: Chunk = []
     weight = 0
@@ -129,7 +130,8 @@ async def chunks_of(stream: AsyncIterator[bytes], size: int) -> AsyncIterator[Ch
 
 
 def _line_errors(refused: RefusedLines, chunk: Chunk) -> list[LineError]:
-    """A refusal counts the items of its chunk from 1; people count the lines of their file."""
+    """The errors of a refused chunk, numbered by the lines of the file: a refusal counts the items of the
+    chunk."""
     return [
         LineError(
             line=chunk[index - 1][0],

@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the table of operations and the types they name."""
+"""The OpenAPI document, made from the table of operations and their types."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ refused. Errors are `application/problem+json` with a stable `code`.
 
 
 def document(operations: Sequence[Operation], *, keys: bool) -> dict[str, Any]:
-    """The whole document; `keys`: whether requests need one."""
+    """The whole document; `keys` says whether requests need an API key."""
     types = [each for one in operations for each in (one.body, one.answer) if each is not None]
     targets = [kind.spec for kind in kinds().values()]
     schemas, components = msgspec.json.schema_components([*types, Problem, *targets], ref_template=REFERENCE)
@@ -124,7 +124,7 @@ def _errors(one: Operation) -> dict[str, Any]:
                         "hint": "what to do about it",
                     },
                 },
-                # A browser that opens the page is told in words.
+                # A browser that opens the page gets an HTML page.
                 **({HTML: _content({"type": "string"}, "<!doctype html>…")} if one.page else {}),
             },
         }

@@ -1,7 +1,7 @@
-"""What the API can do, as a table: each operation carries what its documentation says.
+"""The operations of the API, as a table: each carries its documentation.
 
-A handler gets a `Call` and returns an `Answer`; the guard, reading the query and the body, `Idempotency-Key`
-and errors are dealt with here, once.
+A handler gets a `Call` and returns an `Answer`. Authorisation, reading the query and the body,
+`Idempotency-Key` and errors are handled here, once.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from sexton.refusal import aware, check_text, converted, decoded, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 from sexton.security.role import Role
 
-# Where a request has the `Services` of the application that it was sent to.
+# The key of the `Services` in the state of a request.
 SERVICES = "services"
-# Stands for a slash inside a job's name while the path is taken apart; no name contains it.
+# Replaces a slash inside a job's name while the path is split; no name contains it.
 SLASH = "\0"
 JSON = "application/json"
 HTML = "text/html"
 EVENTS = "text/event-stream"
 LARGEST_BODY = 1024 * 1024
-# Of a page's form.
+# Fields in the form of a page.
 MOST_FIELDS = 10
-# What sends a person who opens a page to sign in.
+# Errors that redirect a person who opens a page to sign in.
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
-# While an answer is sent as it is read, its caller is looked at again so often.
+# How often the credential of the caller is checked while an answer is streamed.
 CHECK_SECONDS = 2.0
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Answer:
-    """`body` is encoded as JSON, unless it is bytes; an iterator of bytes is sent as it comes."""
+    """`body` is encoded as JSON, unless it is bytes. An iterator of bytes is streamed."""
 
     body: Any = None
     status: int | None = None
@@ -77,11 +77,11 @@ class Call:
     request: Request[Any, Any, Any]
     services: Services
     operation: Operation
-    #: For commands. With an Idempotency-Key, its transaction is that in which the answer is stored.
+    #: For commands. With an Idempotency-Key, it has the transaction that also stores the answer.
     context: Context
     caller: Principal
     body: bytes = b""
-    #: The replica that this call may read from, if there is one that answers.
+    #: The replica that this call may read from, if one answers.
     replica: Database | None = None
 
     @property
@@ -90,7 +90,7 @@ class Call:
 
     @property
     def reading(self) -> Context:
-        """For lists, history and counts: they may miss what was written a moment ago."""
+        """For lists, history and counts: may lag behind the latest writes."""
         return self.context if self.replica is None else replace(self.context, database=self.replica)
 
     def path(self, name: str) -> str:
@@ -117,7 +117,7 @@ class Call:
         return converted(self.parameters, type_, strict=False, what="parameter", code="bad_value")
 
     def json(self, type_: type[T], *, optional: bool = False) -> T:
-        """The body as a value. `optional`: none at all, or null, is the same as {}."""
+        """The body as a value. With `optional`, an empty body and null mean {}."""
         body = b"{}" if optional and self.body.strip() in (b"", b"null") else self.body
         if rb"\u0000" in body:
             refuse_nul(decoded(body, object), "body")
@@ -138,7 +138,7 @@ class Call:
 
     @property
     def expected_revision(self) -> int | None:
-        """The revision in If-Match, if there is one."""
+        """The revision in If-Match, if any."""
         header = self.request.headers.get("if-match", "").strip()
         if header in ("", "*"):
             return None
@@ -152,8 +152,8 @@ class Call:
     def wrong_token(
         self, error: SextonError, hint: str = "correct the address or the signature"
     ) -> SextonError:
-        """The answer to a wrong token, link or signature. An address that sends many of them is put off, with
-        what to do first. A right one is always answered: behind a proxy all callers have one address."""
+        """The error for a wrong token, link or signature. After many of them an address is told to wait. A
+        right token is always accepted: behind a proxy all callers share one address."""
         address, wrong = address_of(self.request), self.services.wrong_tokens
         wrong.note(address)
         if not wrong.too_many(address):
@@ -165,7 +165,7 @@ class Call:
         )
 
     def filters(self, query: type[Query]) -> dict[str, Any]:
-        """What a list is asked for, by name, its place included; instants have a zone."""
+        """The filters of a list by name, with its limit and cursor; instants must have a zone."""
         asked = self.query(query)
         given = {name: getattr(asked, name) for name in asked.__struct_fields__}
         return {
@@ -179,7 +179,7 @@ class Call:
         return Answer(page.items, headers={**link, **(headers or {})})
 
     def next_link(self, **changes: str) -> dict[str, str]:
-        """The `Link` header to the next page: this request with another place to start from."""
+        """The `Link` header to the next page: this request with changed parameters."""
         query = urlencode({**self.parameters, **changes})
         path = quote(self.request.scope["path"].replace(SLASH, "%2F"), safe="/%")
         return {"Link": f'<{path}?{query}>; rel="next"'}
@@ -187,30 +187,30 @@ class Call:
 
 @dataclass(frozen=True, kw_only=True)
 class Operation(Route):
-    """A route with what carries it out, and what its documentation says beside."""
+    """A route with its handler and its documentation."""
 
     handler: Callable[[Call], Awaitable[Answer]]
     description: str
     status: int = 200
-    #: Other statuses that come with the same answer.
+    #: Other statuses with the same type of answer.
     also: tuple[int, ...] = ()
-    #: Other paths that it answers alike.
+    #: Other paths of the same operation.
     aliases: tuple[str, ...] = ()
     #: The type of the answer; None where there is none.
     answer: Any = None
     media_type: str = JSON
-    #: The media types that it can be asked for instead, with an example of each.
+    #: Other media types that a caller can ask for, with an example of each.
     other_answers: Mapping[str, str] = field(default_factory=dict)
     body_types: tuple[str, ...] = JSON_TYPES
-    #: What checks the token of a run, or that of an address, which authorises the call instead of an API key.
+    #: Checks the token of a run or of an address, which authorises the call instead of an API key.
     authorise: Callable[[Call], Awaitable[None]] | None = None
-    #: Whether the answer to a request with an Idempotency-Key is kept, in the transaction of its effect.
+    #: Whether the answer to a request with an Idempotency-Key is stored, in the transaction of its effect.
     kept: bool = True
     streams: bool = False
-    #: Whether its body is the form of a page, which has the token of the session in a field.
+    #: Whether its body is the form of a page, with the token of the session in a field.
     form: bool = False
     lists: bool = False
-    #: Whether only some may be carried out at a time, as with lists.
+    #: Whether it needs a place at the gate, as lists do.
     heavy: bool = False
     #: Whether callers with the same rights may share the answer: see `sexton.api.shared`.
     shared: bool = False
@@ -240,7 +240,7 @@ class Operation(Route):
         return HTTPRouteHandler(
             [path.replace("}", ":str}") for path in (self.template, *self.aliases)],
             http_method=["GET", "HEAD"] if self.method == "GET" else self.method,
-            status_code=200,  # the answer brings its own
+            status_code=200,  # the answer has its own
             name=self.name,
             include_in_schema=False,
             request_max_body_size=None if self.streams else LARGEST_BODY,
@@ -248,7 +248,7 @@ class Operation(Route):
 
 
 def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable[Answer]]], Operation]:
-    """Make a handler the operation of a route; its docstring is its description."""
+    """Make a handler the operation of a route; its docstring is the description."""
 
     def make(handler: Callable[[Call], Awaitable[Answer]]) -> Operation:
         description = " ".join((handler.__doc__ or "").split())
@@ -258,7 +258,7 @@ def operation(route: Route, **more: Any) -> Callable[[Callable[[Call], Awaitable
 
 
 def operations_of(module: ModuleType) -> tuple[Operation, ...]:
-    """The operations that a module defines, in its order."""
+    """The operations that a module defines, in order."""
     return tuple(
         one
         for one in vars(module).values()
@@ -323,13 +323,13 @@ async def _respond(
             return await _respond_at_gate(call)
         return await _carried_out(call)
     finally:
-        # What workers do the feed tells: they claim and report all the time.
+        # Workers claim and report all the time: the feed tells of their changes.
         if operation.method != "GET" and operation.role is not Role.WORKER:
             services.shared.changed(namespace)
 
 
 async def shared_answer(call: Call, age: float) -> StoredAnswer:
-    """An answer that another caller has got, or is waiting for; from the primary."""
+    """An answer that another caller has got, or is waiting for; read from the primary."""
 
     async def make() -> StoredAnswer:
         async with AsyncExitStack() as stack:
@@ -341,7 +341,7 @@ async def shared_answer(call: Call, age: float) -> StoredAnswer:
 
 
 def depends_on(call: Call) -> Hashable:
-    """All that a shared answer depends on, beside the namespace."""
+    """Everything that a shared answer depends on, except the namespace."""
     scope, rights = call.request.scope, frozenset(call.caller.grants.items())
     return call.operation.name, scope["path"], scope["query_string"], rights
 
@@ -351,7 +351,7 @@ def _caller(call: Call) -> str:
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:
-    """A place is held until the answer is there; by one that is sent as it is read, for each part of it."""
+    """Hold a place at the gate until the answer is complete; a streamed answer holds one for each part."""
     services = call.services
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(services.gate.place(_caller(call)))
@@ -361,7 +361,7 @@ async def _respond_at_gate(call: Call) -> Response[Any]:
 
 
 async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Response[Any]:
-    """`stack` holds the place of the call, if it needs one."""
+    """Call the handler. `stack` holds the place of the call at the gate, if it needs one."""
     operation, request, services = call.operation, call.request, call.services
     key = request.headers.get("idempotency-key")
     if key is None or operation.method != "POST" or operation.streams or not operation.kept:
@@ -395,14 +395,14 @@ def _to_sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
 
 
 def source_of(request: Request[Any, Any, Any], caller: Principal, operation: Operation) -> Source:
-    """From where a request comes: through which face, as it says itself, and from which address."""
+    """The source of a request for the audit: the interface, as the request names it, and the address."""
     agent = request.headers.get("user-agent", "")
     face: Face = "cli" if agent.startswith(AGENT) else "console" if operation.tag == "pages" else "api"
     return Source(caller.face or face, request.client.host if request.client else None)
 
 
 def reason_of(request: Request[Any, Any, Any]) -> str | None:
-    """Why, as the caller says, for the audit."""
+    """The reason that the caller gives for the audit."""
     header = request.headers.get(REASON_HEADER.lower(), "").strip()
     if not header:
         return None
@@ -420,7 +420,7 @@ def reason_of(request: Request[Any, Any, Any]) -> str | None:
 async def _authorised(
     operation: Operation, services: Services, request: Request[Any, Any, Any], caller: Principal
 ) -> str:
-    """The namespace of a call, once it is sure that the caller has the role there that the route names."""
+    """The namespace of a call, once the caller is known to have the role there that the route requires."""
     if operation.role is None or operation.tokened:
         return NAMESPACE
     namespace = await services.guard.namespace(request, caller)
@@ -429,7 +429,7 @@ async def _authorised(
 
 
 async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
-    """From the replica, saying how far it is behind; from the primary if that does not work out."""
+    """Answer from the replica, with its lag; from the primary if that fails."""
     found = await replica.reading()
     if found is not None:
         call.replica = found.database
@@ -438,7 +438,7 @@ async def _respond_from_replica(call: Call, replica: Replica) -> Response[Any]:
             answer = await call.operation.handler(call)
             return _response(await _stored(call.operation, answer), call.operation, headers)
         except NotFound:
-            call.replica = None  # it may have been made a moment ago
+            call.replica = None  # it may be too new for the replica
         except (Unavailable, asyncpg.PostgresError) as error:
             replica.failed(error)
             call.replica = None
@@ -452,8 +452,8 @@ async def _stored(operation: Operation, answer: Answer) -> StoredAnswer:
 
 
 async def _while_allowed(parts: AsyncIterator[bytes], call: Call) -> AsyncIterator[bytes]:
-    """What is sent as it is read stops when the credential of its caller has ended, or has lost its role: a
-    feed ends, and an export breaks off, so that it does not look whole."""
+    """Stop a streamed answer when the credential of its caller has expired or lost its role. A feed just
+    ends; an export fails, so that it does not look complete."""
     operation, services, request = call.operation, call.services, call.request
     checked = clock.monotonic()
     async for part in parts:

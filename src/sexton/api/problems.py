@@ -22,7 +22,7 @@ log = logging.getLogger("sexton.api")
 
 MEDIA_TYPE = "application/problem+json"
 
-# Codes whose status is not that of their kind of error.
+# Codes whose status differs from that of their class of error.
 STATUSES = {
     "bad_form": HTTPStatus.BAD_REQUEST,
     "bad_id_token": HTTPStatus.UNAUTHORIZED,
@@ -56,7 +56,7 @@ STATUSES = {
     "wrong_content_type": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
 }
 
-# What the framework refuses by itself.
+# Errors that the framework raises.
 CODES = {400: "bad_request", 404: "no_such_path", 405: "wrong_method", 413: "body_too_large"}
 HINTS = {
     404: "/docs lists every path",
@@ -66,7 +66,7 @@ HINTS = {
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What went wrong."""
+    """An error."""
 
     type: Annotated[str, Meta(description="`urn:sexton:error:` and the code.")]
     title: Annotated[str, Meta(description="The HTTP status in words.")]
@@ -142,7 +142,7 @@ def answer_error(request: Request[Any, Any, Any], error: Exception) -> Response[
         headers = {**answer.headers, **html.HEADERS}
         answer = Response(shown, status_code=answer.status_code, headers=headers, media_type="text/html")
     if not getattr(request.state, "trusted", False):
-        # A caller who was not let in asks once a connection: many requests in one go would delay the others.
+        # A refused caller gets one request per connection: many at once would delay other callers.
         answer.headers["Connection"] = "close"
     return answer
 
@@ -166,7 +166,7 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
         error = Unavailable("database_busy", f"the database cannot do this now: {said}", hint="try again")
     match error:
         case Unavailable() if not getattr(request.state, "trusted", False):
-            # Its words may name hosts, users and files.
+            # The message may name hosts, users and files.
             return problem_of(Unavailable(error.code, "the database is not available", hint="try again"))
         case SextonError():
             return problem_of(error)
@@ -189,4 +189,6 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
                 )
             )
     log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)
-    return problem(500, "internal_error", "something went wrong inside Sexton", hint="its log says what")
+    return problem(
+        500, "internal_error", "something went wrong inside Sexton", hint="see the log of the server"
+    )

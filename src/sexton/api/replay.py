@@ -1,7 +1,7 @@
-"""`Idempotency-Key`: the same request again gets the same answer for a day, and has no second effect.
+"""`Idempotency-Key`: repeating a request within a day returns the same answer and has no second effect.
 
 The answer is stored in the transaction of the effect, so there is never one without the other. An advisory
-lock makes a repeat that comes too early wait for the first to end.
+lock makes a repeat that arrives early wait for the first request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 255
 
 
 class StoredAnswer(msgspec.Struct, frozen=True):
-    """An answer as it is kept."""
+    """A stored answer."""
 
     status: int
     headers: dict[str, str]
@@ -47,7 +47,7 @@ def check_key(key: str) -> str:
 async def once(
     context: Context, key: str, print_: str, effect: Callable[[Context], Awaitable[StoredAnswer]]
 ) -> tuple[StoredAnswer, bool]:
-    """The answer, and whether it is a repeated one."""
+    """The answer, and whether it is a repeat."""
     await context.open.execute(
         "select pg_advisory_xact_lock(hashtextextended($1, $2))", key, locks.IDEMPOTENCY_KEY_SEED
     )

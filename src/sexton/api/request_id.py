@@ -1,5 +1,5 @@
-"""`X-Request-Id`: every request has one, the caller's own or a new one. It is in the answer, in what the
-request logs, and in the audit of what it changes."""
+"""`X-Request-Id`: every request has one, from the caller or new. It is in the answer, in the log lines of the
+request, and in the audit of its changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STATE = "request_id"
 
 
 def set_request_id(scope: dict[str, Any]) -> str:
-    """Give a request its id, for its state and its log."""
+    """Set the id of a request in its state and for its log lines."""
     given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
     request_id: str = given.decode() if WELL_FORMED.fullmatch(given) else str(uuid.uuid4())
     scope["state"][STATE] = request_id

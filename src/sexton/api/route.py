@@ -1,4 +1,4 @@
-"""A route: method, path, query and body of an operation. `routes` lists those of the engine."""
+"""A route: method, path, role, query and body of an operation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sexton.jobs.tally import MOST_ITEMS
 from sexton.security.role import Role
 
 PREFIX = "/api/v1"
-#: Why something is changed, for the audit.
+#: The reason for a change, for the audit.
 REASON_HEADER = "Sexton-Reason"
-#: How the command line calls itself.
+#: The User-Agent of the command line begins so.
 AGENT = "sexton/"
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -54,7 +54,7 @@ PATH_PARAMETERS = {
 
 
 class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
-    """What may follow the `?`. Anything else is refused."""
+    """The parameters after the `?`. Any other is refused."""
 
 
 Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
@@ -92,9 +92,9 @@ class ItemsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
 @dataclass(frozen=True)
 class Route:
-    """`role` is what the caller must have in the namespace of the call, or, with `cluster`, in all of them;
-    None: any caller with a credential may ask, and with `open` everyone. `query` and `body` are types, None
-    where there is nothing. `root`: the path stands alone, without the prefix of the API."""
+    """`role` is the role that the caller must have in the namespace of the call; with `cluster`, in all
+    namespaces. None: any caller with a credential may ask; with `open`, any caller at all. `query` and `body`
+    are types; None: there is none. `root`: the path has no API prefix."""
 
     method: Method
     path: str

@@ -1,11 +1,11 @@
-"""The HTTP server: uvicorn, with bounds on what a caller may hold without sending a request.
+"""The HTTP server: uvicorn, with limits for callers that hold a connection without sending a request.
 
-A connection is closed if it does not send its headers in time, stops in the middle of a body, goes on with a
-body that was answered already, or does not read its answers. There are at most so many connections, fewer
-than the process may have open files, so that the database can always be reached; at the bound the connection
-that has been without a request for longest makes room.
+A connection is closed if it does not send its headers in time, stops in the middle of a body, continues a
+body that was answered already, or does not read its answers. The number of connections is limited to fewer
+than the files that the process may open, so that the database can always be reached. At the limit, the
+connection that has been idle for longest is closed.
 
-Headers of proxies are not believed: every caller could send them.
+Headers of proxies are ignored: every caller could send them.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ WRITE_SECONDS = 30.0
 # For requests to end when the process stops: its runs and shards are given back afterwards.
 STOP_SECONDS = 10
 MOST_CONNECTIONS = 1000
-# asyncio accepts so many before it tells of the first of them. uvicorn has one number for this and for those
-# that wait to be accepted.
+# asyncio accepts this many before it reports the first of them. uvicorn has one number for this and for the
+# connections that wait to be accepted.
 ACCEPTED_AT_ONCE = 16
 WAITING = 1024
-# What asyncio says if the process has no descriptor for another connection, and how often it is passed on.
+# The message of asyncio if the process has no descriptor for another connection, and how often it is logged.
 NOT_ACCEPTED = "socket.accept() out of system resource"
 TELL_SECONDS = 10.0
 TOO_LATE = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -54,7 +54,7 @@ FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `idle_since` is since when it has no request; None while one is carried out."""
+    """One connection. `idle_since` is the time since which it has had no request; None during a request."""
 
     header_seconds = HEADER_SECONDS
     body_seconds = BODY_SECONDS
@@ -66,7 +66,7 @@ class BoundedProtocol(H11Protocol):
         self.idle_since: float | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._writing: asyncio.TimerHandle | None = None
-        # Whether the deadline for reading stays, whatever comes.
+        # Whether the deadline for reading stays when more bytes arrive.
         self._final = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -97,10 +97,10 @@ class BoundedProtocol(H11Protocol):
         self._watch()
 
     def send_400_response(self, msg: str) -> None:
-        """Bytes that are no HTTP cannot be answered in the middle of another answer, or after it."""
+        """Answer invalid HTTP, unless the connection is in the middle of another answer or after its end."""
         cycle: Any = self.cycle
         if cycle is not None and not cycle.response_complete:
-            cycle.disconnected = True  # this answers the request whose body they are
+            cycle.disconnected = True  # this response answers the request that the bytes belong to
             cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)
@@ -117,8 +117,9 @@ class BoundedProtocol(H11Protocol):
         self._stop_writing()
 
     def _watch(self) -> None:
-        """Headers have one deadline from their first byte on, the rest of a body that was answered has one;
-        any other body has one after each piece. Between two requests uvicorn has its own."""
+        """Set the deadline for reading. Headers have one deadline from their first byte. The rest of a body
+        that was answered already has one deadline. Any other body has a deadline after each piece. Between
+        two requests uvicorn has its own."""
         if self.transport.is_closing():
             return
         cycle: Any = self.cycle  # None before the first request
@@ -149,14 +150,14 @@ class BoundedProtocol(H11Protocol):
 
     def _late(self) -> None:
         if self.idle_since is None and self.flow.read_paused:
-            self._start_reading(self.body_seconds)  # we are slow, not the caller
+            self._start_reading(self.body_seconds)  # this process is slow, not the caller
             return
         if self.conn.our_state is h11.IDLE:
             self.transport.write(TOO_LATE)
         self.transport.close()
 
     def _await_reader(self, unsent: int) -> None:
-        """Give the connection up unless some of this many bytes have gone in time."""
+        """Abort the connection unless some of these unsent bytes are sent in time."""
 
         def look() -> None:
             left = self.transport.get_write_buffer_size()
@@ -173,7 +174,7 @@ class BoundedProtocol(H11Protocol):
             self._writing = None
 
     def _make_room(self) -> bool:
-        """Close the connection that has been without a request for longest, if there is one."""
+        """Close the connection that has been idle for longest, if there is one."""
         idle = [
             each
             for each in self.connections
@@ -182,14 +183,14 @@ class BoundedProtocol(H11Protocol):
         if not idle:
             return False
         oldest = min(idle, key=lambda each: each.idle_since or 0.0)
-        # Its end is told later: others that are made meanwhile must not choose it again.
+        # Its end is reported later: connections made before that must not choose it again.
         self.connections.discard(oldest)
         oldest.transport.abort()
         return True
 
 
 def most_connections() -> int:
-    """Half of the files that this process may open, at most."""
+    """At most half of the files that this process may open."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MOST_CONNECTIONS if limit < 0 else max(1, min(MOST_CONNECTIONS, limit // 2))
 
@@ -201,7 +202,7 @@ async def serving(application: App, listener: socket.socket, **bounds: float) ->
     class Server(uvicorn.Server):
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            yield  # this process has its own way of stopping
+            yield  # this process handles signals itself
 
     bounds = {"most_connections": most_connections(), **bounds}
     protocol = type("Protocol", (BoundedProtocol,), bounds)
@@ -211,9 +212,9 @@ async def serving(application: App, listener: socket.socket, **bounds: float) ->
         ws="none",
         lifespan="off",
         proxy_headers=False,
-        # Its warnings are one for each request that is no HTTP: callers could fill the log.
+        # It warns of each request that is not HTTP: callers could fill the log.
         log_level="error",
-        log_config=None,  # as Sexton logs
+        log_config=None,  # Sexton has its own
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=HEADER_BYTES,
@@ -239,7 +240,7 @@ async def serving(application: App, listener: socket.socket, **bounds: float) ->
 
 
 class SparseErrors:
-    """Tells once in a while that connections cannot be accepted. asyncio would tell it two thousand times a
+    """Logs at intervals that connections cannot be accepted. asyncio would log it two thousand times a
     second, each time with a traceback."""
 
     def __init__(self, others: Handler | None) -> None:

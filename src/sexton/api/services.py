@@ -30,12 +30,12 @@ from sexton.runs.planned_hours import PlannedHours
 from sexton.security.failures import Failures
 from sexton.security.issuer import Issuer
 
-# Sign-ins that may fail in a minute, from one address and altogether, before more are put off.
+# How many sign-ins may fail in a minute, from one address and in all, before further ones must wait.
 WRONG_SIGN_INS, MOST_WRONG_SIGN_INS = 20, 200
 
 
 class Process(Protocol):
-    """What the API asks the process it runs in."""
+    """What the API needs of the process it runs in."""
 
     @property
     def loops(self) -> Iterable[Vital]: ...
@@ -48,7 +48,7 @@ class Process(Protocol):
 
 @dataclass(frozen=True)
 class Services:
-    """What the operations work with."""
+    """What the operations use."""
 
     database: Database
     settings: Settings
@@ -62,10 +62,10 @@ class Services:
     followable: Mapping[str, Route] = field(default_factory=dict)
     #: Sign-ins that failed.
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
-    #: Tokens in addresses, links and signatures that were wrong: of feeds, inboxes, unsubscribing, reports.
+    #: Wrong tokens and signatures: of feeds, inboxes, unsubscribe links and reports.
     wrong_tokens: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
     gate: Gate = field(default_factory=Gate)
-    #: Answers that are sent as they are read.
+    #: For streamed answers.
     exports: Gate = field(default_factory=lambda: Gate(EXPORTS, EXPORTS_OF_ONE, what="export"))
 
     @cached_property
@@ -74,7 +74,7 @@ class Services:
 
     @cached_property
     def feed(self) -> Feed:
-        """What happens, for all consoles of this process."""
+        """Changes, for all consoles of this process."""
         return Feed(self.database, self.overviews)
 
     @cached_property
@@ -83,7 +83,7 @@ class Services:
 
     @cached_property
     def inboxes(self) -> InboxFeed:
-        """What comes into inboxes, for all who watch theirs by this process."""
+        """New items of inboxes, for all callers that watch one through this process."""
         return InboxFeed(self.database)
 
     @cached_property
@@ -96,7 +96,7 @@ class Services:
 
     @cached_property
     def claims(self) -> RemoteClaims:
-        """For workers over HTTP."""
+        """Claims of workers over HTTP."""
         return RemoteClaims(self.database, self.settings)
 
     @cached_property

@@ -1,9 +1,9 @@
-"""Answers that callers share: many open consoles ask the same at once when something has changed.
+"""Answers that callers share: many open consoles ask the same question at once when something has changed.
 
-A caller that takes an answer of some age says so with `Cache-Control: max-age=…`, as the console does. It
-then gets the answer that another caller with the same rights got to the same question, or is waiting for,
-however long that takes; unless something has changed since that was begun: the feed has told of a change, or
-this process has made one. A caller that says nothing gets an answer of its own.
+A caller that accepts an answer of some age says so with `Cache-Control: max-age=…`, as the console does. It
+gets the answer that another caller with the same rights got to the same question, or is waiting for, unless
+something has changed since that answer was begun: the feed has reported a change, or this process has made
+one. Without the header, a caller gets an answer of its own.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from sexton import clock
 from sexton.api.replay import StoredAnswer
 from sexton.errors import SextonError
 
-# The longest that an answer is kept, whatever age a caller takes.
+# How long an answer is kept at most, whatever age a caller accepts.
 LONGEST_SECONDS = 2.0
-# Of the answers that are kept; the latest ones stay. A page of a list may have 4 MiB.
+# The total size of kept answers; the latest are kept. A page of a list may have 4 MiB.
 MOST_BYTES = 32 * 1024 * 1024
 
 
@@ -38,7 +38,7 @@ class _Entry:
 
 
 class SharedAnswers:
-    """`told` says how many changes of a namespace the feed has told of."""
+    """`told` returns how many changes of a namespace the feed has reported."""
 
     def __init__(self, told: Callable[[str], int]) -> None:
         self._told = told
@@ -46,13 +46,13 @@ class SharedAnswers:
         self._entries: dict[Hashable, _Entry] = {}
 
     def changed(self, namespace: str) -> None:
-        """This process has changed something there."""
+        """Note that this process has changed something in a namespace."""
         self._made[namespace] = self._made.get(namespace, 0) + 1
 
     async def answer(
         self, namespace: str, question: Hashable, age: float, make: Callable[[], Awaitable[StoredAnswer]]
     ) -> StoredAnswer:
-        """The answer to a question that names all that it depends on, made anew or shared."""
+        """The answer to a question that names everything it depends on: a new one, or a shared one."""
         now = clock.monotonic()
         version = self._told(namespace), self._made.get(namespace, 0)
         known = self._entries.get((namespace, question))
@@ -67,11 +67,11 @@ class SharedAnswers:
             self._forget_old(now)
             known = _Entry(version, now, asyncio.create_task(_run(make), name="sexton shared answer"))
             self._entries[namespace, question] = known
-        # A caller that goes away leaves the others waiting.
+        # If this caller disconnects, the others still wait for the answer.
         try:
             return await asyncio.shield(known.task)
         except SextonError as error:
-            # The caller that was to make it found no place; this one may.
+            # The caller that made it got no place at the gate; this caller may get one.
             if mine or error.code != "too_many_lists":
                 raise
         return await make()
@@ -93,6 +93,6 @@ async def _run(make: Callable[[], Awaitable[StoredAnswer]]) -> StoredAnswer:
 
 
 def accepted_age(headers: Any) -> float:
-    """How old an answer a caller takes, in seconds; 0: it must be its own."""
+    """The greatest age of an answer that a caller accepts, in seconds; 0: it needs its own."""
     found = re.search(r"(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])", headers.get("cache-control", ""))
     return 0.0 if found is None else float(found[1])

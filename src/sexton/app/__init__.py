@@ -4,13 +4,12 @@ from sexton import Sexton
 
 app = Sexton()
 
-@app.job("0 9 * * 1", timezone="America/New_York")
-async def weekly_report(run): ...
+@app.job("0 9 * * 1", timezone="America/New_York") async def weekly_report(run): ...
 
 app.run()
 
-What stands in the code is in `declarations`, commands on jobs are in `commands`; here they are put together
-and run.
+What the code declares is in `declarations`, commands on jobs are in `commands`; this module puts them
+together and runs them.
 """
 
 from __future__ import annotations
@@ -73,14 +72,14 @@ class Sexton(Commands):
 
     @property
     def _application(self) -> Application:
-        """How its workers show it to the other nodes."""
+        """How its workers name it to the other nodes."""
         return replace(self._identity, namespace=self.settings.namespace)
 
     @cached_property
     def sync(self) -> SyncClient:
         """The commands for programs without an event loop: `app.sync.schedule(…)`, `app.sync.get(…)`, …. Each
-        takes what the coroutine of its name takes, and returns what that returns. `app.sync.close()` ends the
-        thread that carries them out; the end of the program does, too."""
+        has the parameters and the result of the coroutine of its name. `app.sync.close()`, or the end of the
+        program, ends the thread that carries them out."""
         return SyncClient(self)
 
     @property
@@ -96,15 +95,16 @@ class Sexton(Commands):
         return self._node.telemetry.registry
 
     def run(self) -> None:
-        """Run scheduler and worker in this process until Ctrl-C or SIGTERM. Raises `Unavailable` if so many
-        handlers go on although they were stopped that it can take no more runs: start the process again."""
+        """Run scheduler and worker in this process until Ctrl-C or SIGTERM. Raises `Unavailable` if too many
+        handlers continue although they were stopped, so that it can take no more runs: restart the
+        process."""
         set_up_logging()
         run_to_end(self._until_stopped())
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[Sexton]:
-        """Scheduler and worker inside an asyncio program, for as long as the block runs. Within
-        `sexton.testing.engine` that is scheduler and worker, and this only connects.
+        """Run scheduler and worker inside an asyncio program, during the block. Within
+        `sexton.testing.engine`, which has a scheduler and a worker of its own, this only connects.
 
             async def lifespan() -> None:  # of FastAPI, Litestar, …
                 async with app.running():
@@ -142,14 +142,14 @@ class Sexton(Commands):
                 await node.stop()
 
     def _origin(self) -> Origin:
-        """Where another process can load it."""
+        """Where another process can load the application."""
         makers = (provider.make for provider in self._providers.values())
         listeners = (each for those in self._listeners.values() for each in those)
         return origin_of(self.name, self._made_in, (*self.handlers.values(), *makers, *listeners))
 
     async def _check_start(self, database: Database) -> None:
-        """Raise `Conflict` if another program has the name of this application, or another job that of a
-        declared one; done before every start."""
+        """Raise `Conflict` if another program uses the name of this application, or another job the name of a
+        declared job. Done before every start."""
         async with database.transaction() as connection:
             await self._application.check(database, connection, socket.gethostname())
         context = self._context(database)
@@ -157,11 +157,11 @@ class Sexton(Commands):
         await declare.check_names(context, self.name, self.jobs)
 
     async def _declare(self, database: Database) -> declare.Declared:
-        """Bring the declared jobs in line; done at every start."""
+        """Create and change the declared jobs as the code says. Done at every start."""
         return await declare.declare(self._context(database), self.name, self.jobs, self.handlers)
 
     def _keeper(self, database: Database) -> Loop:
-        """Pauses what has vanished from the code, when the last node that declares it has gone."""
+        """Pauses jobs that are no longer in the code, once the last node that declares them has stopped."""
         return _Keeper(self, database)
 
     async def _until_stopped(self) -> None:
@@ -182,8 +182,8 @@ class Sexton(Commands):
             if worn_out:
                 raise Unavailable(
                     "worn_out",
-                    f"{self.name} has ended: too many of its handlers went on although they were stopped.",
-                    hint="start it again, or let sexton up --app run it, which does so by itself",
+                    f"{self.name} has ended: too many of its handlers continued although they were stopped.",
+                    hint="start it again, or run it by sexton up --app, which restarts it",
                 )
 
         def told() -> None:
@@ -214,9 +214,9 @@ class _Keeper(Loop):
 
 
 def _caller() -> tuple[str, str, str]:
-    """The module that made the application as it is imported, its name, and its file. The name is the same
-    whether the module is imported, or run by its path or with -m. Without a file, as in a notebook, each
-    process is a program."""
+    """The import name of the module that made the application, the name of the application, and the file. The
+    name is the same whether the module is imported, or run by its path or with -m. Without a file, as in a
+    notebook, each process counts as a program."""
     names = sys._getframe(2).f_globals
     made_in, file, spec = str(names.get("__name__", "app")), names.get("__file__"), names.get("__spec__")
     module = made_in

@@ -39,7 +39,7 @@ from sexton.security.namespaces import require_namespace
 from sexton.targets.handler import Handler
 
 CHUNK = 5000
-# How often `result` asks: the pause doubles.
+# How often `result` polls: the pause doubles.
 FIRST_LOOK_SECONDS, LOOK_SECONDS = 0.05, 1.0
 
 Given = ParamSpec("Given")
@@ -52,7 +52,7 @@ Explained = list[Why]
 
 
 class Acting(msgspec.Struct, frozen=True):
-    """In whose name commands are carried out, why, and on which request."""
+    """Who acts, why, and for which request."""
 
     actor: str | None = None
     reason: str | None = None
@@ -60,7 +60,7 @@ class Acting(msgspec.Struct, frozen=True):
 
 
 class Commands(Declarations):
-    """The part of an application that asks its database. A job is named by its id, its name, or the function
+    """The part of an application that uses its database. A job is named by its id, its name, or the function
     that it was declared with."""
 
     def __init__(self, name: str, given: Mapping[str, Any]) -> None:
@@ -76,8 +76,8 @@ class Commands(Declarations):
     def acting(
         self, actor: str | None = None, *, reason: str | None = None, request_id: str | None = None
     ) -> Iterator[None]:
-        """For the block, commands are carried out in the name of another, for a reason, on a request: so it
-        stands in the audit. Without it, the actor is `app:` and the name of the application."""
+        """In the block, commands act as another actor, for a reason, for a request; the audit records it.
+        Otherwise the actor is `app:` and the name of the application."""
         for value, field in ((actor, "actor"), (reason, "reason"), (request_id, "request_id")):
             if value is not None:
                 check_text(value, field, LONGEST_REASON)
@@ -89,8 +89,8 @@ class Commands(Declarations):
 
     @asynccontextmanager
     async def connected(self) -> AsyncIterator[Database]:
-        """Hold the database open, for a program that only makes or looks at jobs. Commands outside of it open
-        and close it each time; those of one event loop at the same time share it."""
+        """Keep the database open, for a program that only creates or reads jobs. Outside of it, each command
+        opens and closes it; concurrent commands of one event loop share it."""
         async with self._shared.held() as database:
             yield database
 
@@ -108,7 +108,7 @@ class Commands(Declarations):
     def _rehearsing(
         self, settings: Settings, opening: Opening, now: Callable[[], datetime]
     ) -> Iterator[None]:
-        """For the block, live in another database and another time: `sexton.testing` does the work of the
+        """In the block, use another database and another clock: `sexton.testing` does the work of the
         node."""
         if self._rehearsed or self._shared.used:
             raise RuntimeError(
@@ -135,9 +135,9 @@ class Commands(Declarations):
         name: str | None = None,
         **fields: Unpack[JobFields],
     ) -> JobView:
-        """Make a job for a handler (or another `target`): once, `at` a time or `after` a while (a `timedelta`
-        or "10m"), or by a `schedule`. A handler is a function of this application or its name, or the name of
-        one of another: `app:name`, or the name alone if only one application has it.
+        """Make a job for a handler (or another `target`): once, `at` a time or `after` a delay (a `timedelta`
+        or "10m"), or by a `schedule`. A handler is a function of this application or its name. For a handler
+        of another application, write `app:name`, or its name if no other application has it.
 
             job = await app.schedule(report, after="10m", payload={"customer": "acme"}, name="acme")
             print(job.job_id, job.next_run_at)
@@ -148,10 +148,10 @@ class Commands(Declarations):
         return await self._call(create.create, spec, app=self.name)
 
     async def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
-        """Make many jobs for a handler, each given by what `schedule` takes; their ids, in order.
+        """Make many jobs for a handler, each from the arguments of `schedule`; their ids, in order.
 
-        They are made in chunks of 5,000, each whole or not at all. `RefusedLines` tells which ones are wrong
-        (counted from 1); chunks before it stay.
+        They are made in chunks of 5,000, each all or nothing. `RefusedLines` says which ones are wrong
+        (counted from 1); earlier chunks stay.
 
             at = datetime(2100, 1, 1, tzinfo=UTC)
             ids = await app.schedule_many(report, ({"at": at, "name": f"bulk-{n}"} for n in range(100)))
@@ -190,8 +190,8 @@ class Commands(Declarations):
         after: str | None = None,
         limit: int = 100,
     ) -> Jobs:
-        """Jobs in the order in which they were made, `after` the one with this id. `label` is `name` or
-        `name=value`; a `name` that ends with `*` is a beginning; `target` is a kind of target or a handler.
+        """Jobs in the order of creation, `after` the one with this id. `label` is `name` or
+        `name=value`; a `name` that ends with `*` is a prefix; `target` is a kind of target or a handler.
 
             for job in await app.list(status="active", label="team=billing"):
                 print(job.name, job.next_run_at)
@@ -202,7 +202,8 @@ class Commands(Declarations):
         return page.items
 
     async def history(self, job: str | Handler, *, limit: int = 20, skipped: bool = False) -> Runs:
-        """What a job has done, the latest first; with `skipped`, also what it has not done, and why."""
+        """The runs of a job, the latest first; with `skipped`, also skipped occurrences with their
+        reasons."""
         async with self.connected():
             number = await self._call(require_job, self._ref(job))
             page = await self._call(list_runs, RunFilter(job=number, skipped=skipped), limit=limit)
@@ -223,7 +224,7 @@ class Commands(Declarations):
     async def edit(
         self, /, job: str | Handler, *, expected_revision: int | None = None, **changes: Any
     ) -> JobView:
-        """Change some fields of a job, its schedule included; None puts one back to its default. With
+        """Change some fields of a job, including its schedule; None resets a field to its default. With
         `expected_revision`, only if the job has not been edited since: otherwise it raises `Conflict`.
 
             await app.edit("acme", payload={"customer": "acme", "days": 30}, priority=1)
@@ -237,8 +238,8 @@ class Commands(Declarations):
     async def pause(
         self, job: str | Handler, *, reason: str | None = None, until: datetime | None = None
     ) -> JobView:
-        """Stop firing, `until` a time or `resume`. Runs that have fired go on; what falls due meanwhile is
-        recorded as skipped.
+        """Stop firing, `until` a time or `resume`. Runs that have fired continue; occurrences that fall due
+        during the pause are skipped.
 
             await app.pause("acme", reason="the database moves")
             await app.resume("acme")
@@ -246,15 +247,15 @@ class Commands(Declarations):
         return await self._call(state.pause, self._ref(job), reason=reason, until=until)
 
     async def resume(self, job: str | Handler) -> JobView:
-        """End a pause: the job goes on with its next occurrence. A single time that has come meanwhile
-        follows `missed_window`."""
+        """End a pause: the job continues with its next occurrence. If the time of a one-off job has passed,
+        it follows `missed_window`."""
         return await self._call(state.resume, self._ref(job))
 
     async def reschedule(
         self, job: str | Handler, *, at: datetime | str | None = None, after: timedelta | str | None = None
     ) -> JobView:
-        """Move the next run of a job to a time, or to a while from now (a `timedelta` or "10m"); afterwards
-        its schedule goes on.
+        """Move the next run of a job to a time, or to a delay from now (a `timedelta` or "10m"); afterwards
+        its schedule continues.
 
             await app.reschedule("acme", after=timedelta(hours=2))
         """
@@ -264,15 +265,16 @@ class Commands(Declarations):
         return await self._call(edit.reschedule, self._ref(job), moment)
 
     async def run_now(self, job: str | Handler, *, payload: Any = msgspec.UNSET) -> str:
-        """Run a job once, now, beside its schedule, with another `payload` if one is given; the run's id."""
+        """Run a job once now, in addition to its schedule, with another `payload` if one is given; the run's
+        id."""
         if payload is not msgspec.UNSET and self._ref(job) in self.jobs:
             self._check_payload(self._ref(job), payload)
         return await self._call(trigger.run_now, self._ref(job), payload=payload)
 
     async def result(self, run_id: str, *, timeout: float | None = None) -> Any:
-        """Wait until a run has ended; what its handler returned, as JSON gives it back. Raises `RunFailed` if
-        it did not end in success, `TimeoutError` if it has not ended after `timeout` seconds. A value that
-        cannot be kept (more than 64 KiB, or no JSON) leaves `{"truncated": true, "note": …}` in its place.
+        """Wait until a run has ended; the result of its handler, decoded from JSON. Raises `RunFailed` if it
+        did not end in success, `TimeoutError` if it has not ended after `timeout` seconds. A result that
+        cannot be stored (more than 64 KiB, or not JSON) is replaced by `{"truncated": true, "note": …}`.
 
             run_id = await app.run_now(report, payload={"customer": "acme"})
             try:
@@ -297,8 +299,8 @@ class Commands(Declarations):
     async def backfill(
         self, job: str | Handler, start: datetime, end: datetime, *, dry_run: bool = False
     ) -> trigger.Backfill:
-        """Run the occurrences of a past range (both ends included) once more, with the job as it is now; with
-        `dry_run`, only say which ones.
+        """Run the occurrences of a past range (both ends included) again, with the present definition of the
+        job; with `dry_run`, only list them.
 
             week = datetime(2026, 6, 1, tzinfo=UTC), datetime(2026, 6, 8, tzinfo=UTC)
             print((await app.backfill(report, *week, dry_run=True)).scheduled_at)
@@ -306,18 +308,18 @@ class Commands(Declarations):
         return await self._call(trigger.backfill, self._ref(job), start, end, dry_run=dry_run)
 
     async def delete(self, job: str | Handler, *, cancel_running: bool = False) -> None:
-        """Delete a job, and cancel its runs that wait; with `cancel_running`, also those that run. Its
-        history stays."""
+        """Delete a job and cancel its waiting runs; with `cancel_running`, also its running ones. Its history
+        stays."""
         await self._call(state.delete, self._ref(job), cancel_running=cancel_running)
 
     async def restore(self, job: str) -> JobView:
-        """Take back that a job was deleted; it is named by its id, or the name that it had. What fell due
-        meanwhile is skipped."""
+        """Restore a deleted job, named by its id or its former name. Occurrences that fell due in between are
+        skipped."""
         return await self._call(restore.restore, job)
 
     async def cancel_run(self, run_id: str, *, reason: str | None = None) -> str:
-        """Cancel a run: `cancelled` if it was waiting, `requested` if it runs, for its worker is asked to
-        stop it."""
+        """Cancel a run: `cancelled` if it was waiting; `requested` if it is running, and its worker is asked
+        to stop it."""
         return await self._call(trigger.cancel_run, run_id, reason=reason)
 
     async def pause_many(
@@ -330,7 +332,7 @@ class Commands(Declarations):
         after: str | None = None,
         **chosen: Unpack[ManyJobs],
     ) -> Tally:
-        """Pause all jobs that are meant, as `pause` does it to one.
+        """Pause all matching jobs, as `pause` does for one.
 
         print((await app.pause_many(label="team=billing", dry_run=True)).matched, "jobs")
         done = await app.pause_many(label="team=billing", reason="the database moves")
@@ -347,7 +349,7 @@ class Commands(Declarations):
         after: str | None = None,
         **chosen: Unpack[ManyJobs],
     ) -> Tally:
-        """End the pauses of all jobs that are meant.
+        """Resume all matching jobs.
 
         await app.resume_many(status="paused")
         """
@@ -362,7 +364,7 @@ class Commands(Declarations):
         after: str | None = None,
         **chosen: Unpack[ManyJobs],
     ) -> Tally:
-        """Run all jobs that are meant once, now; `run_ids` has the ids of the runs."""
+        """Run all matching jobs once, now; `run_ids` has the ids of the runs."""
         return await self._act(partial(trigger.run_all, payload=payload), chosen, dry_run, expected, after)
 
     async def label_many(
@@ -374,7 +376,7 @@ class Commands(Declarations):
         after: str | None = None,
         **chosen: Unpack[ManyJobs],
     ) -> Tally:
-        """Give all jobs that are meant these labels, beside those they have; one that is None goes.
+        """Set these labels on all matching jobs; a label that is None is removed, other labels stay.
 
         await app.label_many({"team": "sales", "tier": None}, name="bulk-*")
         """
@@ -389,7 +391,7 @@ class Commands(Declarations):
         after: str | None = None,
         **chosen: Unpack[ManyJobs],
     ) -> Tally:
-        """Delete all jobs that are meant, as `delete` does it to one.
+        """Delete all matching jobs, as `delete` does for one.
 
         await app.delete_many(name="bulk-*", expected=100)
         """
@@ -419,7 +421,7 @@ class Commands(Declarations):
             return await command(context, *args, **kwargs)
 
     def _context(self, database: Database) -> Context:
-        """Commands act in the application's namespace, and in the name of the caller that `acting` names."""
+        """Commands act in the application's namespace, as the actor that `acting` names."""
         caller = self._acting.get() or Acting()
         return Context(
             database,

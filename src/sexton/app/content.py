@@ -1,4 +1,4 @@
-"""`app.content`: publish, unpublish and archive entities at a local time, for programs."""
+"""`app.content`: publish, unpublish and archive entities at a local time."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Planned = TypeVar("Planned")
 
 
 class ContentCommands(ReleaseCommands):
-    """Planned actions on content. An entity is named `type/id`, an action by its id, `c_…`. Without
-    `created_by` or `by`, it is the actor of the call: see `acting`."""
+    """Planned actions on content. An entity is named `type/id`, an action by its id, `c_…`. `created_by` and
+    `by` default to the actor of the call: see `acting`."""
 
     async def schedule(
         self,
@@ -64,8 +64,8 @@ class ContentCommands(ReleaseCommands):
         return await self._planned(schedule.create_schedule, ScheduleSpec, entity, given)
 
     async def schedule_many(self, items: Iterable[Mapping[str, Any]], *, force: bool = False) -> Ids:
-        """Plan many actions, a thousand at a time, each thousand whole or not at all; their ids. Each has the
-        fields of `POST /content/schedules`. Raises `RefusedLines` with what is wrong, by place."""
+        """Plan many actions, in chunks of a thousand, each all or nothing; their ids. Each item has the
+        fields of `POST /content/schedules`. Raises `RefusedLines` with the errors by position."""
         return await self._chunks(partial(bulk.create_many, force=force), items)
 
     async def window(
@@ -79,8 +79,8 @@ class ContentCommands(ReleaseCommands):
         recurrence_rule: str | None = None,
         **fields: Any,
     ) -> WindowView:
-        """Publish at `starts` and unpublish at `ends`, as one thing; with a rule, again and again, each time
-        for as long on the wall clock as the first.
+        """Publish at `starts` and unpublish at `ends`, as one plan; with a rule, repeatedly, each window as
+        long on the wall clock as the first.
 
             await app.content.window(
                 "banner/7", "2099-03-16 09:00", "2099-03-16 17:00", timezone="Europe/Berlin",
@@ -119,30 +119,31 @@ class ContentCommands(ReleaseCommands):
         timezone: str | None = None,
         **fields: Any,
     ) -> ScheduleView:
-        """Move an action. Once this has returned, it does not go out at the time before; raises `Conflict` if
-        it went out already."""
+        """Move an action. After this returns, it does not go out at the old time; raises `Conflict` if it
+        went out already."""
         given = {"local_time": local_time, "at": at, "timezone": timezone, **fields}
         return await self._app._call(schedule.reschedule, schedule_id, read_fields(ScheduleMove, given))
 
     async def cancel(self, schedule_id: str, *, by: str | None = None) -> ScheduleView:
-        """Call an action off; with what opens a window, the whole window."""
+        """Cancel an action; if it opens a window, the whole window."""
         return await self._app._call(schedule.cancel, schedule_id, by=by)
 
     async def skip(self, schedule_id: str) -> ScheduleView:
-        """Leave the next time of a series out."""
+        """Skip the next time of a series."""
         return await self._app._call(schedule.skip_next, schedule_id)
 
     async def run(self, schedule_id: str) -> ScheduleView:
-        """Carry an action out now: a single one instead of at its time, one of a series beside it."""
+        """Carry an action out now: a single action instead of at its time, an action of a series
+        additionally."""
         return await self._app._call(schedule.run_now, schedule_id)
 
     async def approve(self, schedule_id: str, *, by: str) -> ScheduleView:
-        """Approve an action with `needs_approval`: it does not go out before."""
+        """Approve an action with `needs_approval`, which does not go out before."""
         return await self._app._call(schedule.approve, schedule_id, by=by)
 
     async def save(self, entity: str, body: Mapping[str, Any], *, by: str | None = None) -> EntityView:
-        """Make the next version of an entity of the adapter `builtin`. What is out stays out until that is
-        published.
+        """Save the next version of an entity of the adapter `builtin`. The published version stays published
+        until this one is.
 
             await app.content.save("post/42", {"title": "Spring"})
         """
@@ -151,7 +152,7 @@ class ContentCommands(ReleaseCommands):
 
     async def entity(self, entity: str) -> EntityView:
         """Everything about an entity: its state, what is planned, what was done, by whom, what failed. If it
-        lives elsewhere than in `builtin`, its adapter is asked.
+        does not live in `builtin`, its adapter is asked.
 
             found = await app.content.entity("post/42")
             print(found.state, [each.schedule_id for each in found.pending])
@@ -161,8 +162,8 @@ class ContentCommands(ReleaseCommands):
     async def calendar(
         self, /, start: str, end: str, *, timezone: str | None = None, limit: int = 1000, **filters: Any
     ) -> Entries:
-        """What is planned from `start` up to `end` and what happened, series expanded; both are instants, or
-        local times or dates in `timezone`. Filters are those of `list`.
+        """What is planned from `start` up to `end` and what happened, with series expanded. Both are
+        instants, or local times or dates in `timezone`. The filters are those of `list`.
 
             for each in await app.content.calendar("2099-03-01", "2099-04-01", timezone="Europe/Berlin"):
                 print(each.local_time_display, each.action, each.content_id, each.status)
@@ -173,8 +174,8 @@ class ContentCommands(ReleaseCommands):
     async def executions(
         self, /, schedule_id: str | None = None, *, limit: int = 100, **filters: Any
     ) -> Executions:
-        """What was carried out, of one action or of all, the latest first: when, on which worker, how it
-        ended."""
+        """What was carried out, for one action or for all, the latest first: when, on which worker, and the
+        result."""
         number = None if schedule_id is None else schedule_number(schedule_id)
         page = await self._app._call(ledger.list_executions, schedule=number, limit=limit, **filters)
         return page.items

@@ -32,9 +32,9 @@ class ReleaseCommands(AppPart):
         on_failure: str | None = None,
         **fields: Any,
     ) -> ReleaseView:
-        """Plan actions that go out together, each with an `entity` (`type/id`) and an `action`, and maybe a
-        `version` and a `note`; `fields` are those of `POST /content/releases`: `preflight_seconds`,
-        `needs_approval`, `adapter`, `force`, …. What would go wrong as things are is in `findings`.
+        """Plan actions that go out together, each with an `entity` (`type/id`) and an `action`, and
+        optionally a `version` and a `note`; `fields` are those of `POST /content/releases`:
+        `preflight_seconds`, `needs_approval`, `adapter`, `force`, …. `findings` say what would fail now.
 
             made = await app.content.release(
                 [{"entity": "post/50", "action": "publish"}, {"entity": "post/7", "action": "archive"}],
@@ -58,7 +58,7 @@ class ReleaseCommands(AppPart):
         return await self._app._call(make)
 
     async def get_release(self, release_id: str) -> ReleaseView:
-        """A release as it is now, with what became of each item; raises `NotFound`."""
+        """A release as it is now, with the result of each item; raises `NotFound`."""
         return await self._app._call(release_view.get_release, release_id)
 
     async def list_releases(self, /, *, limit: int = 100, **filters: Any) -> Releases:
@@ -66,7 +66,7 @@ class ReleaseCommands(AppPart):
         return await self._pages(release_view.list_releases, limit, **filters)
 
     async def check_release(self, release_id: str) -> ReleaseView:
-        """What would go wrong if it went out as things are: see `findings`."""
+        """Check what would fail if it went out now: see `findings`."""
         return await self._app._call(release.check_release, release_id, self._app.settings)
 
     async def reschedule_release(
@@ -79,31 +79,31 @@ class ReleaseCommands(AppPart):
         timezone: str | None = None,
         **fields: Any,
     ) -> ReleaseView:
-        """Move a release. Once this has returned, it does not go out at the time before."""
+        """Move a release. After this returns, it does not go out at the old time."""
         given = {"local_time": local_time, "at": at, "timezone": timezone, **fields}
         return await self._app._call(release.reschedule_release, release_id, read_fields(ReleaseMove, given))
 
     async def cancel_release(self, release_id: str, *, by: str | None = None) -> ReleaseView:
-        """Call a release off. What went out stays."""
+        """Cancel a release. What went out stays."""
         return await self._app._call(release.cancel_release, release_id, by=by)
 
     async def run_release(self, release_id: str) -> ReleaseView:
-        """Let a release go out now instead of at its time."""
+        """Carry a release out now instead of at its time."""
         return await self._app._call(release.run_release, release_id)
 
     async def approve_release(self, release_id: str, *, by: str) -> ReleaseView:
-        """Approve a release with `needs_approval`. A change of its items takes that back."""
+        """Approve a release with `needs_approval`. Changing its items removes the approval."""
         return await self._app._call(release.approve_release, release_id, by=by)
 
     async def add_items(
         self, release_id: str, items: Iterable[Mapping[str, Any]], *, force: bool = False
     ) -> ReleaseView:
-        """Put further actions at the end of a release that has not begun."""
+        """Add actions at the end of a release that has not begun."""
         wish = read_fields(ReleaseAddition, {"items": _items(items)})
         return await self._app._call(release.add_items, release_id, wish.items, force=force)
 
     async def remove_item(self, release_id: str, schedule_id: str) -> ReleaseView:
-        """Take an action out of a release that has not begun."""
+        """Remove an action from a release that has not begun."""
         return await self._app._call(release.remove_item, release_id, schedule_id)
 
 

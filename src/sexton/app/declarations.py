@@ -1,4 +1,4 @@
-"""What stands in the code of an application: its handlers, and the jobs that it declares."""
+"""The declarations of an application: its handlers, and the jobs in its code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Declarations:
 
     @cached_property
     def settings(self) -> Settings:
-        """The settings: what was given, over the environment, over sexton.toml."""
+        """The settings: the arguments, then the environment, then sexton.toml."""
         settings = load(self._given)
         load_kinds(settings)
         return settings
@@ -57,11 +57,11 @@ class Declarations:
         payload: Any = None,
         **fields: Unpack[JobFields],
     ) -> Callable[[AnyHandler], AnyHandler]:
-        """Declare a job: the function is its handler, and its name unless another is given.
+        """Declare a job: the function is its handler, and gives its name unless `name` does.
 
         `schedule` is text in any of its forms, a `timedelta` (an interval), a `datetime` (a single time), or
-        a `Schedule` that `sexton.parse` has read, with its zone and policies. `fields` are those of a job,
-        such as `timezone`, `max_retries` or `overlap`.
+        a `Schedule` from `sexton.parse`, with its zone and policies. `fields` are those of a job, such as
+        `timezone`, `max_retries` or `overlap`.
 
             @app.job(timedelta(minutes=5), max_retries=3, overlap="SKIP")
             def poll() -> None:  # a plain function runs in a thread
@@ -70,7 +70,7 @@ class Declarations:
         if callable(schedule):
             raise InvalidField(
                 "bad_schedule",
-                "@app.job needs a schedule",
+                "@app.job has no schedule",
                 field="schedule",
                 hint='write @app.job("0 9 * * 1-5") above the function',
             )
@@ -98,7 +98,7 @@ class Declarations:
         if callable(name):
             raise InvalidField(
                 "bad_name",
-                "@app.handler needs a name",
+                "@app.handler has no name",
                 field="name",
                 hint=f'write @app.handler("{_name_of(name)}") above the function',
             )
@@ -110,17 +110,18 @@ class Declarations:
         return register
 
     def provide(self, kind: Any, make: Callable[..., Any], *, enter: bool = True) -> Provision:
-        """Provide what handlers need: a parameter of the type `kind` is given what `make` has made, and is
-        not filled from the payload.
+        """Provide objects that handlers need: a parameter of the type `kind` gets the object that `make`
+        returns, and is not filled from the payload.
 
-        `make` is a function or a coroutine function that returns it, one with a `yield` that closes it
-        afterwards, or one that returns a context manager, which is entered unless `enter` is false. It is
-        called in the event loop. Its own parameters are provided by their types, too. In each process that
-        carries runs out it is called once, when it is needed for the first time; what it has made is closed
-        when the process stops, after the last run. While it fails, so do the attempts that need it.
+        `make` is a function or a coroutine function. It returns the object; or yields it and closes it
+        afterwards; or returns a context manager, which is entered unless `enter` is false. It is called in
+        the event loop. Its own parameters are provided by their types, too. Each process that carries runs
+        out calls it once, when the object is needed for the first time. The object is closed when the process
+        stops, after the last run. While `make` fails, the attempts that need the object fail.
 
-        The last provider of a type counts. As a block (`with app.provide(Pool, FakePool): …`) the one before
-        it is back at the end: for tests. An application that runs already keeps those that it began with.
+        The last provider of a type is used. As a block (`with app.provide(Pool, FakePool): …`) it is replaced
+        by the previous one at the end: for tests. A running application keeps the providers that it started
+        with.
 
             class Mail:
                 def send(self, text: str) -> str:
@@ -142,14 +143,15 @@ class Declarations:
         return Provision(put_back)
 
     def on(self, event: EventName) -> Callable[[AnyHandler], AnyHandler]:
-        """Call a function whenever a run was recorded as `succeeded`, `failed` (an attempt, the last one
-        included), `dead` (it is not tried again) or `cancelled`.
+        """Call a function whenever a run was recorded as `succeeded`, `failed` (any attempt, including the
+        last), `dead` (it is not retried) or `cancelled`.
 
         It gets a `RunEvent`, and further parameters that are provided by their types. It is called in the
         process of the worker that carried the run out, after the outcome was recorded: a coroutine in the
-        event loop, a plain function in a thread, one event after another. What it raises is logged and harms
-        nothing. This is best effort: a process that dies tells nothing more, and what no worker has recorded
-        (a run that expired, whose worker crashed too often, or whose end a service reported) is not told.
+        event loop, a plain function in a thread, one event after another. Its errors are logged and have no
+        other effect. This is best effort: events are lost if the process dies, and there is none for an end
+        that no worker has recorded (a run that expired, whose worker crashed too often, or whose end a
+        service reported).
 
             @app.on("dead")
             async def page(event: RunEvent) -> None:
@@ -170,7 +172,7 @@ class Declarations:
         return register
 
     def _check_providers(self) -> None:
-        """Raise `InvalidField` if a handler or a listener needs what is not provided; done at every start."""
+        """Raise `InvalidField` if a handler or a listener needs what is not provided. Done at every start."""
         for arguments in self._arguments.values():
             arguments.check_needs(self._providers)
         for listener in {each for these in self._listeners.values() for each in these}:
@@ -193,26 +195,26 @@ class Declarations:
         self.handlers[name] = function
 
     def _spec(self, handler: str | Handler | None, given: Mapping[str, Any]) -> JobSpec:
-        """The job that `schedule` is asked for."""
+        """The job that the arguments of `schedule` describe."""
         if not isinstance(given, Mapping):
             raise InvalidField(
                 "bad_type",
-                f"a job is given by a {type(given).__name__}",
+                f"an item is a {type(given).__name__}, not a mapping",
                 field="items",
-                hint='give what schedule() takes: {"at": …, "payload": …}',
+                hint='give the arguments of schedule(): {"at": …, "payload": …}',
             )
         fields = dict(given)
         at, after, schedule = (fields.pop(name, None) for name in ("at", "after", "schedule"))
         if [at, after, schedule].count(None) != 2:
             raise InvalidField(
                 "bad_schedule",
-                "give one of at=, after= and schedule=",
+                "exactly one of at=, after= and schedule= is required",
                 field="schedule",
-                hint="at= is for a single time, after= for one that far from now",
+                hint="write at= for a single time, after= for a delay from now, or schedule=",
             )
         if after is not None:
             at = self._now() + duration_of(after)
-            # However short it is: the time has not passed before the job was made.
+            # Even if the delay is so short that the time has passed when the job is made.
             if fields.get("missed_window") is None:
                 fields["missed_window"] = MissedWindow.RUN_ONCE
         if at is not None:
@@ -221,7 +223,7 @@ class Declarations:
                     "bad_time",
                     f"at= is a {type(at).__name__}",
                     field="at",
-                    hint="give a moment with its zone, or a while: after=timedelta(minutes=5)",
+                    hint="give a datetime with its zone, or a delay: after=timedelta(minutes=5)",
                 )
             fields["kind"] = "once"
         fields = with_schedule(schedule if at is None else at, fields)
@@ -235,12 +237,12 @@ class Declarations:
         return self._read(self._own(fields))
 
     def _check_payload(self, handler: str, payload: Any) -> None:
-        """Refuse what a handler of this application could not be called with."""
+        """Refuse a payload that a handler of this application cannot be called with."""
         if handler in self._arguments:
             self._arguments[handler].check(payload)
 
     def _own(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Fields of a job in which a handler of this application is told from those of others."""
+        """Fields of a job whose target names the application of the handler, if that is this one."""
         target = fields.get("target")
         own = own_target(target, self.name, self.handlers) if isinstance(target, Mapping) else target
         return {**fields, "target": own} if "target" in fields else dict(fields)

@@ -1,5 +1,4 @@
-"""What a job is given in Python: its fields, and its schedule as text or as an object; and how many of them
-are named."""
+"""The arguments of jobs in Python: fields, schedules as text or as objects, and filters for many jobs."""
 
 from __future__ import annotations
 
@@ -25,7 +24,7 @@ Status: TypeAlias = JobStatus | Literal["active", "paused", "completed", "delete
 
 
 class JobFields(TypedDict, total=False):
-    """The fields of a job that can be given beside its schedule; `docs/concepts.md` says what each means."""
+    """The fields of a job that can be given in addition to its schedule; `docs/concepts.md` explains each."""
 
     timezone: str | None
     kind: Literal["cron", "recurrence", "interval", "once"] | None
@@ -63,8 +62,8 @@ class JobFields(TypedDict, total=False):
 
 
 class ManyJobs(TypedDict, total=False):
-    """Which jobs are meant: those to which all of this applies. With nothing of it, `all` must say that every
-    job is meant."""
+    """Which jobs: those that match all of this. Without any filter, `all` must say that every job is
+    meant."""
 
     status: Literal["active", "paused", "completed"] | None
     label: str | None
@@ -76,7 +75,7 @@ class ManyJobs(TypedDict, total=False):
 
 
 def filter_of(chosen: ManyJobs) -> JobFilter:
-    """The filter that is meant, if it says enough."""
+    """The filter of the arguments; refuses an empty one without `all`."""
     given: dict[str, Any] = {**chosen}
     every = given.pop("all", False)
     if unknown := given.keys() - JobFilter.__dataclass_fields__.keys():
@@ -85,15 +84,15 @@ def filter_of(chosen: ManyJobs) -> JobFilter:
 
 
 def with_schedule(schedule: object, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a job with its schedule as text. A `Schedule` brings its zone, anchor, bounds and
-    policies with it. Anything else is refused where jobs are read."""
+    """The fields of a job with its schedule as text. A `Schedule` also sets the zone, anchor, bounds and
+    policies. Other types are refused where jobs are read."""
     if isinstance(schedule, Schedule):
         own = _fields_of(schedule)
         for name in own:
             if fields.get(name):
                 raise InvalidField(
                     "given_twice",
-                    f"{name} is given beside a Schedule, which has its own",
+                    f"{name} is given together with a Schedule, which has its own",
                     field=name,
                     hint=f"write parse(…, {name}=…)",
                 )
@@ -110,7 +109,7 @@ def with_schedule(schedule: object, fields: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _fields_of(schedule: Schedule) -> dict[str, Any]:
-    """What a job must be given to have this schedule and no other."""
+    """The fields of a job that has exactly this schedule."""
     options = schedule.options
     if options.key is not None:
         raise _refuse("was read with a key, and the H of a job hashes its name", "give its text")
@@ -149,7 +148,7 @@ def _refuse(why: str, hint: str) -> InvalidField:
 
 
 def duration_of(after: object) -> timedelta:
-    """How long from now: at least 0, at most what a datetime can hold."""
+    """A delay from now: at least 0, at most what a datetime can hold."""
     try:
         length = after
         if isinstance(after, str):
@@ -157,7 +156,7 @@ def duration_of(after: object) -> timedelta:
         if isinstance(length, timedelta) and timedelta(0) <= length <= LONGEST_AFTER:
             return length
     except ScheduleError:
-        pass  # refused below, in words that speak of after=
+        pass  # refused below, with a message about after=
     raise InvalidField(
         "bad_interval", f"after= is {after!r}", field="after", hint='give timedelta(minutes=10) or "10m"'
     )

@@ -1,7 +1,7 @@
-"""A process for runs that may end theirs: what `sexton.engine.worker.isolation` starts.
+"""The process for runs that may crash their process; `sexton.engine.worker.isolation` starts it.
 
-It loads the application as `origin` says, works on suspects until there are none, and leaves. It leaves as
-well when the worker that started it is gone: its standard input ends then.
+It loads the application from its `origin`, carries out suspect runs until there are none, and exits. It also
+exits when the worker that started it is gone: then its standard input ends.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from sexton.targets.run import describe
 
 log = logging.getLogger("sexton")
 
-# What `multiprocessing` calls the program in a process of its own.
+# The module name that `multiprocessing` gives to the program in a process of its own.
 PROGRAM = "__mp_main__"
 
 
 class ApplicationLoaded(BaseException):
-    """The program has come to where it would run its application: all of it is there."""
+    """The program has reached the point where it would run its application: everything is loaded."""
 
 
 def main(line: bytes) -> None:
-    """What is written on the first line is an `IsolationOrder`."""
+    """Carry out the `IsolationOrder` of the first line of the standard input."""
     order = msgspec.json.decode(line, type=IsolationOrder)
     parent = Parent()
     set_up_logging()
@@ -61,8 +61,8 @@ def main(line: bytes) -> None:
 
 
 class Parent:
-    """The worker that started this process. Its end is noticed in a thread: a handler may block the event
-    loop, and this process must not stay for ever."""
+    """The worker that started this process. A thread notices its end: a handler may block the event loop, and
+    this process must not stay forever."""
 
     def __init__(self) -> None:
         self._lifeline = os.dup(0)
@@ -71,7 +71,7 @@ class Parent:
         self._left = threading.Event()
 
     def watch(self, on_gone: Callable[[], object], seconds: float) -> None:
-        """Call `on_gone` when it is gone; then this process has so many seconds to leave."""
+        """Call `on_gone` when the worker is gone; then this process has this many seconds to exit."""
         threading.Thread(target=self._watch, args=(on_gone, seconds), daemon=True).start()
 
     def leave(self) -> None:
@@ -111,7 +111,7 @@ async def _work(order: IsolationOrder, settings: Settings, app: Sexton | None, p
     loop.set_default_executor(worker.calls)
     try:
         if parent.gone:
-            return  # what it has left to do is for others
+            return  # other processes do the work
         await worker.start()
         lacking = sorted(set(order.handlers) - set(app.handlers if app is not None else ()))
         _answer(order, IsolationAnswer(lacking=lacking))
@@ -135,16 +135,17 @@ async def _first(*waiting: Any) -> None:
 
 
 def _answer(order: IsolationOrder, answer: IsolationAnswer) -> None:
-    """Once."""
+    """Answer the worker; called once."""
     try:
         os.write(order.answer, msgspec.json.encode(answer) + b"\n")
         os.close(order.answer)
-    except OSError as error:  # it does not wait any longer
+    except OSError as error:  # the worker does not wait any longer
         log.warning("could not tell the worker: %s", error)
 
 
 def load_application(origin: Origin) -> Sexton | None:
-    """Load it where it comes from. What it would do there by itself, such as running, it does not do here."""
+    """Load the application from its origin. Calls of `run` and `running` in its program have no effect
+    here."""
     if origin.app is None:
         return None
     for name in ("run", "running"):
@@ -158,8 +159,8 @@ def load_application(origin: Origin) -> Sexton | None:
             continue
     made = [each for each in gc.get_objects() if isinstance(each, Sexton) and each.name == origin.app]
     if not made:
-        raise LookupError(f"the application {origin.app} is not made when its modules are imported")
-    # One that a program has made several times is complete where it has the most handlers.
+        raise LookupError(f"no application {origin.app} exists after its modules were imported")
+    # If the program has made it several times, the complete one has the most handlers.
     app = max(made, key=lambda each: len(each.handlers))
     app._check_providers()
     return app

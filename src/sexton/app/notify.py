@@ -1,4 +1,4 @@
-"""`app.notify(…)`: messages at the right local time, for programs."""
+"""`app.notify(…)`: messages at the right local time."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class NotifyCommands(AppPart):
         return await self._app._call(message.create_message, read_spec(given))
 
     async def many(self, items: Iterable[Mapping[str, Any]]) -> Ids:
-        """Schedule many messages, each as `POST /notifications` takes it; their ids. Chunks of 1,000 are
-        scheduled whole or not at all."""
+        """Schedule many messages, each with the fields of `POST /notifications`; their ids. Chunks of 1,000
+        are scheduled, each all or nothing."""
         return await self._chunks(message.create_messages, items)
 
     async def get(self, notification_id: str) -> NotificationView:
-        """A message, and where it stands."""
+        """A message with its state."""
         return await self._app._call(read.get_message, notification_id)
 
     async def list(self, *, to: str | None = None, status: str | None = None, limit: int = 100) -> Messages:
@@ -88,11 +88,11 @@ class NotifyCommands(AppPart):
         return page.items
 
     async def why(self, notification_id: str) -> NotificationWhy:
-        """Why a message went when it went, or did not."""
+        """Why a message was sent when it was sent, or was not."""
         return await self._app._call(why_of, notification_id)
 
     async def cancel(self, notification_id: str) -> NotificationView:
-        """Call a message off that was not submitted."""
+        """Cancel a message that was not submitted."""
         return await self._app._call(message.cancel_message, notification_id)
 
     async def reschedule(
@@ -103,77 +103,77 @@ class NotifyCommands(AppPart):
         return await self._app._call(message.move_message, notification_id, move)
 
     async def resend(self, notification_id: str) -> NotificationView:
-        """A person's word: send a message again that is unconfirmed or has failed."""
+        """An operator's decision: send a message again that is unconfirmed or has failed."""
         return await self._app._call(unconfirmed.resend_message, notification_id)
 
     async def confirm(self, notification_id: str) -> NotificationView:
-        """A person's word: a message that is unconfirmed counts as sent."""
+        """An operator's decision: count an unconfirmed message as sent."""
         return await self._app._call(unconfirmed.confirm_message, notification_id)
 
     async def schedule(
         self, rule: str, template: str, /, to: str | None = None, *, channel: str = "email", **fields: Any
     ) -> RecurringView:
-        """Notify again and again, by a rule on the recipient's wall clock; `fields` are the others of
-        `POST /notifications/schedules`."""
+        """Notify repeatedly, by a rule on the recipient's wall clock; `fields` are the others of `POST
+        /notifications/schedules`."""
         given = {"recurrence_rule": rule, "template_id": template, "user_id": to, "channel": channel}
         spec = converted({**given, **fields}, RecurringSpec)
         return await self._app._call(recurring.create_recurring, spec)
 
     async def schedules(self, *, to: str | None = None, limit: int = 100) -> Schedules:
-        """Notifications that recur, with their next times."""
+        """Recurring notifications, with their next times."""
         page = await self._app._call(recurring.list_recurring, user_id=to, cursor=None, limit=limit)
         return page.items
 
     async def change_schedule(self, schedule_id: str, /, **fields: Any) -> RecurringView:
-        """Change a notification that recurs: the fields of `PATCH /notifications/schedules/{schedule}`, such
-        as `is_active=False`."""
+        """Change a recurring notification: the fields of `PATCH /notifications/schedules/{schedule}`, such as
+        `is_active=False`."""
         changes = converted(fields, RecurringChanges)
         return await self._app._call(recurring.change_recurring, schedule_id, changes)
 
     async def delete_schedule(self, schedule_id: str) -> None:
-        """Delete a notification that recurs. Messages that were made stay."""
+        """Delete a recurring notification. Existing messages stay."""
         await self._app._call(recurring.delete_recurring, schedule_id)
 
     async def digest(self, name: str, /, **fields: Any) -> DigestView:
-        """Make a digest, or change it: the fields of `PUT /digests/{digest}`."""
+        """Create or change a digest: the fields of `PUT /digests/{digest}`."""
         return await self._app._call(digest.put_digest, name, converted(fields, DigestSpec))
 
     async def add_event(
         self, digest_name: str, to: str, data: Mapping[str, Any], /, **fields: Any
     ) -> DigestEventView:
-        """Put an event into the next digest of a recipient; `fields` are `key` and `event_id`."""
+        """Add an event to the next digest of a recipient; `fields` are `key` and `event_id`."""
         spec = converted({"user_id": to, "data": dict(data), **fields}, DigestEventSpec)
         return await self._app._call(digest.add_event, digest_name, spec)
 
     async def sequence(self, name: str, /, **fields: Any) -> SequenceView:
-        """Make a sequence, or change it: the fields of `PUT /sequences/{sequence}`."""
+        """Create or change a sequence: the fields of `PUT /sequences/{sequence}`."""
         return await self._app._call(sequence.put_sequence, name, converted(fields, SequenceSpec))
 
     async def enter(
         self, sequence_name: str, to: str, /, *, variables: Mapping[str, Any] | None = None
     ) -> MemberView:
-        """Let a recipient enter a sequence: each step becomes a message."""
+        """Enter a recipient into a sequence: each step becomes a message."""
         spec = MemberSpec(user_id=to, template_vars=dict(variables or {}))
         return await self._app._call(sequence.enter, sequence_name, spec)
 
     async def leave(self, sequence_name: str, to: str, /) -> MemberView:
-        """Stop a sequence for a recipient: what was not submitted is cancelled."""
+        """Stop a sequence for a recipient: messages that were not submitted are cancelled."""
         return await self._app._call(sequence.leave, sequence_name, to)
 
     async def event(self, to: str, event: str, /) -> Ids:
-        """Tell of something that a recipient did: the names of the sequences that stop on it."""
+        """Report something that a recipient did; the names of the sequences that stop on it."""
         return await self._app._call(sequence.note_event, to, event)
 
     async def recipient(self, user_id: str, /, **fields: Any) -> RecipientView:
-        """Make a recipient, or replace one: the fields of `PUT /recipients/{user_id}`."""
+        """Create or replace a recipient: the fields of `PUT /recipients/{user_id}`."""
         spec = converted(fields, RecipientSpec)
         return await self._app._call(recipient.put_recipient, user_id, spec)
 
     async def erase(self, user_id: str) -> ErasureView:
-        """Erase all traces of a person."""
+        """Erase all data of a person."""
         return await self._app._call(recipient.erase_recipient, user_id)
 
     async def template(self, template_id: str, /, **fields: Any) -> TemplateView:
-        """Make the next version of a template: the fields of `PUT /templates/{template_id}`."""
+        """Create the next version of a template: the fields of `PUT /templates/{template_id}`."""
         spec = converted(fields, TemplateSpec)
         return await self._app._call(template.put_template, template_id, spec)

@@ -1,9 +1,8 @@
-"""Where an application comes from: for another process to load it there, as a process of `multiprocessing`
-does that is started anew.
+"""Where another process can load an application, as `multiprocessing` does when it spawns a process.
 
-The module that made the application is imported again, and those of its handlers. One that was started as the
-program is loaded under another name than `__main__`, so that what stands under `if __name__ == "__main__":`
-does not run. Should it call `app.run()` all the same, it has done its part by then.
+The module that made the application is imported again, and those of its handlers. A module that was started
+as the program is loaded under another name than `__main__`, so that code under `if __name__ == "__main__":`
+does not run. If it still calls `app.run()`, everything is loaded by then.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ PROGRAM = "__main__"
 
 
 def origin_of(name: str, module: str, parts: Iterable[Any]) -> Origin:
-    """Of the application of this name that the module has made; `parts` are its handlers, providers and
-    listeners."""
+    """The origin of the application of this name that the module has made; `parts` are its handlers,
+    providers and listeners."""
     modules = dict.fromkeys([module, *map(_module_of, parts)])
     program_module = program_file = obstacle = None
     if PROGRAM in modules:
@@ -33,7 +32,7 @@ def origin_of(name: str, module: str, parts: Iterable[Any]) -> Origin:
         elif file is not None:
             program_file = str(Path(file).resolve())
         else:
-            obstacle = "it was made by a program without a file"
+            obstacle = "the program that made it has no file"
     return Origin(
         app=name,
         program_file=program_file,

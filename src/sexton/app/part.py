@@ -86,7 +86,7 @@ def counted_from(number: int) -> Iterator[None]:
 
 
 def read_fields(kind: type[Spec], given: Mapping[str, Any]) -> Spec:
-    """A specification; what is None was not given, except for the rule of a move."""
+    """A specification from arguments. None means not given, except for the rule of a move."""
     kept = {
         name: value
         for name, value in given.items()

@@ -1,7 +1,7 @@
 """The commands of an application for programs without an event loop: scripts, threads, Django views.
 
-They are the commands of `Commands`, carried out in one background thread with an event loop of its own, where
-the database stays open between them.
+They are the commands of `Commands`, carried out in one background thread with its own event loop, which keeps
+the database open between them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Command = Callable[Concatenate[Commands, Given], Coroutine[Any, Any, Result]]
 
 
 def _waiting(command: Command[Given, Result]) -> Callable[Concatenate[SyncClient, Given], Result]:
-    """A command that returns what the coroutine returns."""
+    """Make a coroutine a function that waits for its result."""
 
     @functools.wraps(command)
     def wait(self: SyncClient, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -45,7 +45,7 @@ def _waiting_in(
     part: Callable[[Commands], Part],
     command: Callable[Concatenate[Part, Given], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[SyncPart, Given], Result]:
-    """A command of a part of an application that returns what the coroutine returns."""
+    """Make a coroutine of a part of an application a function that waits for its result."""
 
     @functools.wraps(command)
     def wait(self: SyncPart, /, *args: Given.args, **kwargs: Given.kwargs) -> Result:
@@ -61,9 +61,9 @@ def _waiting_in(
 class SyncClient:
     """`app.sync`: the commands of an application, to be called from any thread without an event loop.
 
-    Each takes what the coroutine of its name takes, and returns what that returns. The first one starts a
-    thread and opens the database; both end with the program, or with `close()`. A process that was forked
-    gets its own. Inside a running event loop they are refused: they would block it.
+    Each has the parameters and the result of the coroutine of its name. The first one starts a thread and
+    opens the database; both end with the program, or with `close()`. A forked process gets its own. Inside a
+    running event loop they are refused: they would block it.
     """
 
     def __init__(self, app: Commands) -> None:
@@ -95,7 +95,7 @@ class SyncClient:
     delete_many = _waiting(Commands.delete_many)
 
     def schedule_many(self, handler: str | Handler | None, items: Iterable[Mapping[str, Any]]) -> Ids:
-        # The items are made in the caller's thread: they may come from a generator that belongs there.
+        # The items are read in the caller's thread: a generator may depend on it.
         made: Ids = []
         rest = iter(items)
         while chunk := [*islice(rest, CHUNK)]:
@@ -135,11 +135,11 @@ class SyncClient:
         except CancelledError:
             raise RuntimeError("app.sync was closed while this command waited") from None
         except BaseException:
-            done.cancel()  # such as KeyboardInterrupt: the command need not go on
+            done.cancel()  # such as KeyboardInterrupt: stop the command
             raise
 
     def _after_fork(self) -> None:
-        """A forked process has its parent's thread by name only, and must not touch its connections."""
+        """A forked process has only the object of its parent's thread, and must not use its connections."""
         if self._pid != os.getpid():
             self._inherited, self._thread = self._thread, None
             self._pid, self._starting = os.getpid(), threading.Lock()
@@ -189,7 +189,8 @@ class SyncContent(SyncPart):
 
 
 class _LoopThread:
-    """An event loop in a thread, with the database of an application open in it from the first command on."""
+    """A thread with an event loop, in which the database of an application is open from the first command
+    on."""
 
     def __init__(self, app: Commands) -> None:
         self._app = app
@@ -217,7 +218,7 @@ class _LoopThread:
         self._thread.join()
 
     async def _serve(self, ready: threading.Event) -> None:
-        """What still waits at the end is cancelled, as `asyncio.run` does."""
+        """Run until `close`. Commands that still wait are cancelled, as `asyncio.run` does."""
         self._loop, self._stop, self._opening = asyncio.get_running_loop(), asyncio.Event(), asyncio.Lock()
         ready.set()
         async with self._open:
@@ -228,7 +229,7 @@ class _LoopThread:
             if not self._opened:
                 await self._open.enter_async_context(self._app.connected())
                 self._opened = True
-                # After that of the private PostgreSQL, so that it runs before it.
+                # Registered after the stop of the private PostgreSQL, so that it runs before it.
                 atexit.register(self.close)
         return await call()
 

@@ -3,14 +3,14 @@
 Exit codes, fixed:
 
     0    done
-    1    not done: what was asked for is not there, the server does not answer, or the answer is no
-         (`diff --exit-code` found a difference, `runs wait` saw no success, `status` a trouble)
+    1    not done: the object does not exist, the server does not answer, or the answer is negative
+         (`diff --exit-code` found a difference, `runs wait` saw no success, `status` a problem)
     2    refused: wrong usage, or a field, schedule or time that cannot be read
     130  interrupted
 
 Answers go to the standard output, everything else to the standard error. With `--json` an error is also
-answered as one object, `{"error": {"code", "message", …}}`; `next --jsonl` answers a bad line like that, goes
-on, and ends with 0.
+printed as one object, `{"error": {"code", "message", …}}`. `next --jsonl` answers a bad line like that,
+continues, and ends with 0.
 
 The commands are a literal table, and each is loaded when it is called. The overview is printed from the table
 alone: importing the command line library takes half of the 150 ms that `sexton --help` may take.
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         code = run(tokens)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has gone (`sexton next … | head`): nothing is wrong, and there is no reader to tell.
+        # The reader has closed the pipe (`sexton next … | head`): this is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
     sys.exit(code)
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run(tokens: list[str]) -> int:
     """Run one command and return its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal that cannot show a dash must not turn an answer into a traceback.
+        # A terminal that cannot show a character must not turn an answer into a traceback.
         getattr(stream, "reconfigure", lambda **_: None)(errors="backslashreplace")
     if tokens in ([], ["--help"], ["-h"]):
         print(_overview())
@@ -97,7 +97,7 @@ def _usage_message(error: CycloptsError) -> str:
 
 
 def _command_of(tokens: list[str]) -> str:
-    """The words of the command that was meant, as far as there is one: `jobs add `."""
+    """The words of the command, as far as they are known: `jobs add `."""
     first, second = (*tokens, "", "")[:2]
     if first in GROUPS:
         return f"{first} {second} " if second in GROUPS[first].commands else f"{first} "

@@ -5,8 +5,8 @@
     for run in client.pages("/runs", status="dead"): …
     client.ask(routes.PAUSE_JOB, "hello", reason="…")   # by the table of routes
 
-Errors of the API come back as the exceptions they were (`sexton.errors`), with code, field and hint. It is
-made of the standard library alone, so that the command line starts fast.
+Errors of the API are raised as the same exceptions (`sexton.errors`), with code, field and hint. It uses only
+the standard library, so that the command line starts fast.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ PREFIX = "/api/v1"
 DEFAULT_URL = "http://127.0.0.1:7390"
 NOTE = "up.json"
 TRIES = 3
-# What stands for itself in a header that is percent-encoded.
+# Characters that stay as they are in a percent-encoded header.
 PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 Body = Any
@@ -39,7 +39,7 @@ Reply = tuple[int, Mapping[str, str], bytes]
 
 
 class Client:
-    """One server. Calls wait for their answer; a connection is kept between them."""
+    """One server. Calls wait for their answer; the connection stays open between them."""
 
     def __init__(self, url: str | None = None, *, key: str | None = None, timeout: float = 30) -> None:
         given = url or os.environ.get("SEXTON_URL")
@@ -48,7 +48,7 @@ class Client:
         self._key = key or os.environ.get("SEXTON_API_KEY") or (None if given else read_token())
         self._namespace = os.environ.get("SEXTON_NAMESPACE")
         self._timeout = timeout
-        #: Why things are changed, for the audit.
+        #: The reason for changes, for the audit.
         self.reason: str | None = None
         self._connection: http.client.HTTPConnection | None = None
 
@@ -75,7 +75,7 @@ class Client:
         return self.request("GET", path, query=query)[0]
 
     def post(self, path: str, body: Body = None, **query: Any) -> Any:
-        """Sent with an Idempotency-Key of its own, so that a lost answer can be asked for again."""
+        """Sent with its own Idempotency-Key, so that the request can be repeated if the answer is lost."""
         return self.request("POST", path, body, query=query)[0]
 
     def put(self, path: str, body: Body) -> Any:
@@ -90,7 +90,7 @@ class Client:
         self.request("DELETE", path, query=query)
 
     def pages(self, path: str, *, most: int | None = None, **query: Any) -> Iterator[Any]:
-        """The items of a list, page after page; at most so many."""
+        """The items of a list, page after page, at most `most`."""
         size = min(most or 1000, 1000)
         target: str | None = _target(path, {**query, "limit": query.get("limit", size)})
         count = 0
@@ -105,7 +105,7 @@ class Client:
             target = match[1] if match else None
 
     def parts(self, path: str, **query: Any) -> Iterator[bytes]:
-        """The body of an answer, as it comes."""
+        """The body of an answer, as it arrives."""
         connection = self._connect()
         try:
             connection.request("GET", _target(path, query), headers=self._headers())
@@ -120,7 +120,7 @@ class Client:
             connection.close()
 
     def bulk(self, lines: Iterable[bytes], *, key: str | None = None) -> Any:
-        """Make many jobs, one JSON object per line; what was refused is in `errors` of the answer. With a key
+        """Make many jobs, one JSON object per line; refused lines are in `errors` of the answer. With a key
         it can be repeated after a failure."""
         headers = {"Content-Type": "application/x-ndjson"}
         if key is not None:
@@ -138,7 +138,7 @@ class Client:
         headers: Mapping[str, str] | None = None,
         accept: tuple[int, ...] = (),
     ) -> tuple[Any, Mapping[str, str]]:
-        """The decoded answer and its headers; raises what the API says, except for statuses to accept."""
+        """The decoded answer and its headers. Raises the error of the API, except for statuses to accept."""
         sent = {**self._headers(), "Accept": "application/json", **(headers or {})}
         if self.reason and method != "GET":
             sent["Sexton-Reason"] = quote(self.reason, safe=PLAIN)
@@ -163,7 +163,7 @@ class Client:
         return sent
 
     def _send(self, method: str, target: str, data: bytes | None, headers: Mapping[str, str]) -> Reply:
-        """A kept connection may have been closed by the server: what is safe to repeat is sent again."""
+        """Send; if the server has closed the open connection, send again what is safe to repeat."""
         safe = method in ("GET", "PUT", "DELETE") or "Idempotency-Key" in headers
         for attempt in range(TRIES):
             fresh = self._connection is None
@@ -203,8 +203,8 @@ class Client:
         if self._found and PrivateServer(data).running():
             return Unavailable(
                 "no_api",
-                f"an application runs on {data} by itself, without an api for other commands",
-                hint="give it one, and try again: sexton up --roles api",
+                f"an application runs on {data} without an api, which this command needs",
+                hint="start an api and try again: sexton up --roles api",
             )
         return Unavailable(
             "not_running",
@@ -215,7 +215,8 @@ class Client:
 
 
 def find_url() -> str:
-    """SEXTON_URL; else where `sexton up` of this user's data directory says it is; else the default."""
+    """SEXTON_URL; else the address that `sexton up` wrote into this user's data directory; else the
+    default."""
     if url := os.environ.get("SEXTON_URL"):
         return url
     try:
@@ -225,7 +226,7 @@ def find_url() -> str:
 
 
 def find_own_url() -> str:
-    """The same, but never the server of another user: that would get our keys and our jobs."""
+    """As `find_url`, but never the server of another user: it would get this user's keys and jobs."""
     from sexton.security.peer import user_listening
 
     url = find_url()
@@ -241,7 +242,7 @@ def find_own_url() -> str:
 
 
 def read_token() -> str | None:
-    """The token of a server of this user, on a system that does not tell the users of connections."""
+    """The token of this user's server, on systems that do not tell which user made a connection."""
     directory = _data_directory()
     file = directory.with_name(directory.name + ".token")
     try:
@@ -272,7 +273,7 @@ def path_of(route: Route, *path: str) -> str:
 
 
 def error_of(status: int, answer: Any) -> SextonError:
-    """The exception that an answer tells of."""
+    """The exception for an error of the API."""
     problem = answer if isinstance(answer, dict) else {}
     code = problem.get("code", "bad_answer")
     message = problem.get("detail", f"the server answered with status {status}")
@@ -293,7 +294,7 @@ def error_of(status: int, answer: Any) -> SextonError:
 
 
 def _candidate(found: dict[str, str]) -> str:
-    """What a local time could mean, and how to choose it: `--fold first: 2027-10-31T02:30:00+02:00 (…Z)`."""
+    """A meaning of a local time, and how to choose it: `--fold first: 2027-10-31T02:30:00+02:00 (…Z)`."""
     name = "fold" if "fold" in found else "gap"
     return f"--{name} {found[name]}: {found['local']}{found['offset']} ({found['utc']})"
 

@@ -5,9 +5,9 @@
         "Pause a queue: its runs wait until it is resumed."
         return ask.shown(show_queue)
 
-is `sexton queues pause QUEUE [--reason TEXT] [--json]`. A command that does more has parameters of its own
-beside these, and calls `ask` when it is ready. With `chosen`, the fields of a filter are options too, and the
-last argument of the path may be left out.
+is `sexton queues pause QUEUE [--reason TEXT] [--json]`. A command that does more has further parameters of
+its own, and calls `ask` when it is ready. With `chosen`, the fields of a filter are options too, and the last
+argument of the path is optional.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sexton.cli.client import Client, path_of
 from sexton.cli.output import write_json
 from sexton.cli.remote import Json, connect, instant, listed, pair, read_json
 
-# A page is asked for by its number of rows; where it begins is for programs.
+# The number of rows is an option; the cursor is only for programs.
 CURSOR = "cursor"
 LIMIT = "limit"
 REASON = "--reason"
@@ -40,16 +40,16 @@ HYPHENS = {"allow_leading_hyphen": True}
 
 @dataclass(frozen=True)
 class Ask:
-    """What a command asks of the server, with the values that were given."""
+    """The request of a command, with the values that were given."""
 
     client: Client
     route: Route
     path: tuple[str, ...]
     given: Mapping[str, Any]
     json: bool
-    #: The options that make a list shorter.
+    #: The options that filter a list.
     filters: tuple[str, ...] = ()
-    #: What was given of a filter for many.
+    #: The values of the filter for many objects.
     chosen: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, **more: Any) -> Any:
@@ -65,7 +65,7 @@ class Ask:
         return self.shown_as(self(**more), view)
 
     def shown_as(self, found: Any, view: Callable[[Any], int | None]) -> int:
-        """What was found, as JSON, or as `view` shows it."""
+        """An answer as JSON, or as `view` shows it."""
         if self.json:
             write_json(found)
             return DONE
@@ -82,11 +82,11 @@ def command(
     chosen: type[msgspec.Struct] | None = None,
     why: str = REASON,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Make a function a command. Its first parameter is the `Ask`; the others are arguments and options of
-    its own. `names` are options with other names than their fields, `defaults` are for fields that have
-    others here, and fields in `without` have no option. `times` reads instants as people type them. With
-    `chosen`, a filter, the function itself takes the arguments of the path. `why` is the option that says why
-    something is changed, unless a field of this name does."""
+    """Make a function a command. Its first parameter is the `Ask`; the others are its own arguments and
+    options. `names` are options whose names differ from their fields, `defaults` replace the defaults of
+    fields, and fields in `without` have no option. `times` reads instants as people type them. With `chosen`,
+    a filter, the function itself takes the arguments of the path. `why` is the option for the reason of a
+    change, unless a field has this name."""
 
     def make(function: Callable[..., int]) -> Callable[..., int]:
         _, *own = inspect.signature(function).parameters.values()
@@ -143,7 +143,7 @@ def command(
 
 
 def _taken(options: Iterable[Option], given: dict[str, Any]) -> dict[str, Any]:
-    """What was given of these options, as it is sent."""
+    """The given values of these options, as they are sent."""
     values = {}
     for each in options:
         typed = given.pop(each.name, each.default)
@@ -153,7 +153,7 @@ def _taken(options: Iterable[Option], given: dict[str, Any]) -> dict[str, Any]:
 
 
 class Option(NamedTuple):
-    """A field as an option; `read` makes what is sent from what was typed."""
+    """A field as an option; `read` converts the typed text to the value that is sent."""
 
     name: str
     flag: str
@@ -168,7 +168,8 @@ def option_of(
     default: Any = EMPTY,
     times: Callable[[str, str], str] = instant,
 ) -> Option:
-    """`default`: another one than that of the field; None: it may be left out. `times` reads instants."""
+    """`default` replaces the default of the field; None: the option may be left out. `times` reads
+    instants."""
     kind, notes = type_of(field.type)
     text, more = notes["description"], dict[str, Any]()
     typed: Any = str
@@ -219,7 +220,7 @@ def _as_pairs(typed: tuple[str, ...], option: str) -> dict[str, str]:
 
 
 def type_of(type_: Any) -> tuple[types.Type, dict[str, Any]]:
-    """A field's type without null, and what is noted on it."""
+    """A field's type without null, and its metadata."""
     kind, notes = types.type_info(type_), dict[str, Any]()
     while isinstance(kind, types.Metadata | types.UnionType):
         if isinstance(kind, types.Metadata):

@@ -1,4 +1,4 @@
-"""Feeds as the command line shows them: those of content and those of the whole calendar."""
+"""Calendar feeds of content and of the whole calendar, as the command line shows them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sexton.cli.output import Table, console, write
 
 
 def show_list(found: list[dict[str, Any]], group: str, of: Callable[[dict[str, Any]], str]) -> None:
-    """`of` says what a feed shows; `group` names the commands that make one."""
+    """`of` says what a feed shows; `group` is the group of commands that make one."""
     table = Table("feed", "name", "of", "made by", "state", elastic=("name", "made by"))
     for each in found:
         state, style = ("revoked", "dim") if each["revoked_at"] else ("open", "")

@@ -1,4 +1,4 @@
-"""What the commands that import a file share: it is sent in chunks of lines, each all or nothing."""
+"""Importing a file: it is sent in chunks of lines, each all or nothing."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from sexton.cli.client import Client
 
 MOST_SHOWN = 20
-# Of the errors that are kept; all are counted.
+# Errors that are kept; all are counted.
 MOST_ERRORS = 1000
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def file_argument(_: Any, tokens: Sequence[Token]) -> Path:
-    """A file, or - for the standard input. Anything else with a hyphen is an option that is not known."""
+    """A file, or - for the standard input. Any other text with a hyphen is an unknown option."""
     [token] = tokens
     if token.value.startswith("-") and token.value != "-":
         known = ArgumentCollection()  # type: ignore[no-untyped-call]
@@ -51,14 +51,14 @@ LinesFile = Annotated[
 
 @dataclass
 class Imported:
-    """What became of the lines of a file: `counts` of those that were taken, and those that were refused."""
+    """The result of an import: `counts` of the accepted lines, and the refused lines."""
 
     counts: Counter[str] = field(default_factory=Counter)
     refused: int = 0
     errors: list[dict[str, Any]] = field(default_factory=list)
 
     def shown(self, told: str, advice: str, *, json: bool) -> int:
-        """Say it, and how to go on with what was refused; the exit code."""
+        """Print the result, and what to do about refused lines; the exit code."""
         if json:
             write_json({"created": 0, **self.counts, "refused": self.refused, "errors": self.errors})
         else:
@@ -97,7 +97,7 @@ def check_size(size: int, most: int) -> None:
 
 
 def is_json(line: bytes) -> bool:
-    """Whether a file that begins with this line is JSON lines, and not CSV."""
+    """Whether a file that begins with this line has JSON lines, not CSV."""
     return line.removeprefix(BYTE_ORDER_MARK).lstrip().startswith(b"{")
 
 
@@ -105,7 +105,7 @@ def send(
     client: Client, route: Route, first: int, lines: list[bytes], heading: bytes = b"", **query: Any
 ) -> dict[str, Any]:
     """Send a chunk; the answer, with the lines at fault as `errors`, numbered as in the file."""
-    # The key is good for this chunk alone: if its answer is lost, the client asks for it again.
+    # The key is for this chunk alone: if the answer is lost, the client repeats the request.
     kind = "text/csv" if heading else "application/x-ndjson"
     answer, _ = client.request(
         "POST",

@@ -1,4 +1,4 @@
-"""What the commands that work on the database itself share: which one, and how it is opened."""
+"""Commands that open the database directly: which one, and how."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def with_database(
     work: Callable[[Database, Settings], Awaitable[T]],
     **given: Any,
 ) -> T:
-    """Do it on the configured database, or on this user's private one, started if need be."""
+    """Call `work` with the configured database, or with this user's private one, which is started if
+    necessary."""
     settings = load({"database_url": database_url, "data": data.absolute() if data else None, **given})
     load_kinds(settings)
     if settings.database_url is not None:
@@ -61,7 +62,7 @@ def with_context(
     *,
     reason: str | None = None,
 ) -> T:
-    """The same for work that needs a migrated database, in the namespace of the settings."""
+    """Call `work` with a context in the namespace of the settings; the database must be migrated."""
     if reason is not None:
         check_text(reason, "reason", LONGEST_REASON)
 
@@ -84,8 +85,8 @@ async def _on(url: str, settings: Settings, work: Callable[[Database, Settings],
     try:
         database = await Database.open(url, schema=settings.schema, size=2, name="sexton command")
     except Unavailable as error:
-        if error.code == "database_unavailable":  # a command does not wait for it, as a node does
-            error.hint = "see that PostgreSQL runs there, or name another one with --database-url"
+        if error.code == "database_unavailable":  # unlike a node, a command does not wait for it
+            error.hint = "check that PostgreSQL runs there, or give another one with --database-url"
         raise
     try:
         return await work(database, settings)

@@ -1,5 +1,5 @@
-"""Acting on many things from the command line, such as jobs, runs or messages: count, ask, then chunk after
-chunk."""
+"""Acting on many things, such as jobs, runs or messages: count them, ask for confirmation, then act in
+chunks."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ HOW = ("action", "filter", "dry_run", "expected", "after", "limit")
 
 
 class Many(NamedTuple):
-    """What is acted on: how it is called and shown, and what is done to it in words before and after."""
+    """A kind of object: its name, how it is shown, and its actions in words, before and after."""
 
     noun: str
     route: Route
     tally: type[Tally] | type[RunTally] | type[NotificationTally] | type[ItemTally]
     words: Mapping[str, tuple[str, str]]
-    #: Actions that do it once more when they are repeated.
+    #: Actions that have a second effect when they are repeated.
     anew: tuple[str, ...]
     columns: tuple[str, ...]
     row: Callable[[Any], tuple[str, ...]]
@@ -159,15 +159,15 @@ Key = Annotated[
 
 
 def named(ask: Ask, one: str | None, what: Many = JOBS, **for_many: Any) -> str | None:
-    """The job, run or message that was named; None: a filter says which ones are meant."""
+    """The job, run or message that was named; None: a filter selects them."""
     noun = what.noun
     if one is not None and ask.chosen:
         raise InvalidField(
             "bad_filter", f"the {noun} {one} and a filter are given", field=noun, hint="give one of them"
         )
     if one is None and not ask.chosen:
-        hint = f"name a {noun}, or those that are meant: {what.choose}"
-        raise InvalidField("bad_filter", f"nothing says which {noun}s are meant", field=noun, hint=hint)
+        hint = f"name a {noun}, or select them: {what.choose}"
+        raise InvalidField("bad_filter", f"neither a {noun} nor a filter is given", field=noun, hint=hint)
     for name, value in for_many.items():
         if one is not None and value:
             option = f"--{name.replace('_', '-')}"
@@ -187,7 +187,7 @@ def act_on(
     dry_run: bool,
     **options: Any,
 ) -> int:
-    """Do it to the one that was named, and show the answer, or to all of the filter, with these options."""
+    """Act on the one that was named and show the answer, or on all that match the filter."""
     if (one := named(ask, one, what, dry_run=dry_run)) is None:
         return act(ask, action, what, yes=yes, dry_run=dry_run, **options)
     return replace(ask, path=(one,)).shown(view)
@@ -231,7 +231,7 @@ def act(
     key: str | None = None,
     **options: Any,
 ) -> int:
-    """Do it to all of the filter, once the user has seen how many they are."""
+    """Act on all that match the filter, after the user has confirmed their number."""
     wish = {"action": action, "filter": dict(ask.chosen), **options}
     place = {} if after is None else {"after": after}
     found = _ask(ask, what, {**wish, **place, "dry_run": True})
@@ -241,7 +241,7 @@ def act(
     names = ", ".join(map(what.title, found.sample[:NAMED])) + ", …" * (found.matched > NAMED)
     if not confirm(f"{what.words[action][0]} {_counted(what, found)}{names and f' ({names})'}?", yes):
         return NOT_DONE
-    # A request that is repeated with its key must be the same: what was counted may not be.
+    # A request that is repeated with its key must be the same, but the count may have changed.
     bounds = {} if key or found.through is None else {"through": found.through}
     unsaid = (key or yes) and not what.always_expected
     first = {} if unsaid else {"expected": found.matched}
@@ -271,12 +271,12 @@ def _ask(ask: Ask, what: Many, wish: dict[str, Any], key: str | None = None) -> 
 
 
 def _tell_where_to_go_on(what: Many, action: str, done: Any, key: str | None) -> None:
-    """What was done stays done, and is left alone by the same command; only runs are made anew."""
+    """Say how to continue: repeating the command skips what was done, except for actions in `anew`."""
     if done.matched:
-        again = "the same command goes on"
+        again = "repeat the command to continue"
         if action in what.anew and key is None:
-            again = f"go on with --after {quote(done.cursor)}"
-        write(console(error=True), f"It ends after {counted(done.matched, what.noun)}: {again}.", "yellow")
+            again = f"continue with --after {quote(done.cursor)}"
+        write(console(error=True), f"It stopped after {counted(done.matched, what.noun)}: {again}.", "yellow")
 
 
 def _counted(what: Many, found: Any) -> str:

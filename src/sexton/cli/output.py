@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sexton.errors import ScheduleError, SextonError
 
 WIDTH = 80
-NARROWEST = 8  # so wide a column is left at least
+NARROWEST = 8  # the least width of a column
 
 
 class RefusedError(Exception):
@@ -109,7 +109,7 @@ class ProgressBar:
 
 
 class StatusLine:
-    """How something stands: on a terminal one line that changes, elsewhere a line for each change."""
+    """A status: on a terminal one line that changes, elsewhere a line for each change."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -128,7 +128,7 @@ class StatusLine:
 
     def clear(self) -> None:
         if self._told and self._console.is_terminal:
-            self._console.file.write("\r\x1b[2K")  # to the beginning of the line, and empty it
+            self._console.file.write("\r\x1b[2K")  # clear the line
             self._console.file.flush()
         self._told = ""
 
@@ -143,13 +143,13 @@ def console(*, error: bool = False) -> Console:
 
     class Pipe(Console):
         def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would leave with 1; that a reader has gone is for `main` to judge
+            raise BrokenPipeError  # rich would exit with 1; `main` handles it
 
     return Pipe(stderr=error, highlight=False, markup=False, emoji=False)
 
 
 def width(console: Console) -> int:
-    """How many columns there are to fill."""
+    """The width of the console in characters."""
     return console.width
 
 
@@ -163,7 +163,7 @@ def paragraph(console: Console, text: str, style: str = "") -> None:
 
 
 def write_json(value: Any) -> None:
-    """One value on one line, in UTF-8 whatever the terminal speaks."""
+    """One value on one line, in UTF-8 whatever the encoding of the terminal."""
     sys.stdout.flush()
     # Arguments that are not UTF-8 arrive as lone surrogates, which JSON cannot carry.
     text = msgspec.json.encode(_without_surrogates(value)).decode()
@@ -172,7 +172,7 @@ def write_json(value: Any) -> None:
 
 
 def show_refusal(refused: RefusedError, *, as_json: bool) -> None:
-    """Say what is wrong, where, and what to do about it."""
+    """Print what is wrong, where, and what to do about it."""
     error, text = refused.error, refused.text
     if as_json:
         write_json({"error": error.to_dict()})
@@ -184,7 +184,7 @@ def show_refusal(refused: RefusedError, *, as_json: bool) -> None:
 
 
 def show_error(error: SextonError, *, as_json: bool) -> None:
-    """Say what did not work, and what to type next."""
+    """Print what failed, and what to do next."""
     if as_json:
         write_json({"error": error.to_dict()})
     lines = [f"sexton: {_printable(error.message)}"]
@@ -240,7 +240,7 @@ def _pointed_at(text: str, position: int) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """On one line: each character that would move the cursor or worse becomes one that does not."""
+    """Replace every character that is not printable, such as those that move the cursor."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 

@@ -1,4 +1,4 @@
-"""What the commands that talk to a server share: the connection, and how jobs and runs are shown."""
+"""Commands that use a server: the connection, and how jobs and runs are shown."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def connect() -> Client:
 
 
 def listed(client: Client, path: str, limit: int, narrow: str, **query: Any) -> list[Any]:
-    """Up to so many items of a list; if there are more, that is said beside the answer, and how to see them.
-    `narrow` are the options that leave some out, if there are any."""
+    """Up to `limit` items of a list. If there are more, say so on the standard error, and how to see them;
+    `narrow` names the options that filter the list, if any."""
     if limit < 1:
         raise InvalidField(
             "out_of_range", f"--limit is {limit}", field="limit", hint="give 1 or more: --limit 1000"
@@ -51,7 +51,7 @@ def listed(client: Client, path: str, limit: int, narrow: str, **query: Any) -> 
 
 
 def read_json_file(file: Path) -> Any:
-    """What a file holds, or the standard input."""
+    """The JSON value of a file, or of the standard input."""
     try:
         return json_.loads(sys.stdin.read() if str(file) == "-" else file.read_text("utf-8"))
     except OSError as error:
@@ -168,7 +168,7 @@ def note_of(run: dict[str, Any]) -> str | None:
 
 
 def first_line(text: str | None) -> str:
-    """What an error says; its traceback stands below."""
+    """The first line of an error; its traceback follows."""
     lines = (text or "").strip().splitlines()
     return lines[0] if lines else "no error recorded"
 
@@ -189,7 +189,7 @@ def seconds(value: float | None) -> str:
 
 
 def confirm(question: str, yes: bool) -> bool:
-    """Ask before something that cannot be undone; without a terminal it must be said on the command line."""
+    """Ask for confirmation; without a terminal, --yes is required."""
     if yes:
         return True
     if not sys.stdin.isatty():

@@ -4,9 +4,9 @@
         await test.advance(days=7)
         assert [run.status for run in test.runs] == ["success"]
 
-The scheduler, the worker, the statements and PostgreSQL are the real ones; only the clock is manual, and
-rounds are made one by one. Where nothing but plain occurrences comes, they are carried out one by one and
-written together (`ahead`), which leaves the same. The application's own database is not touched.
+Scheduler, worker, statements and PostgreSQL are the real ones; only the clock is manual, and rounds are made
+one by one. As long as only plain occurrences are due, they are carried out one by one and written together
+(`ahead`), with the same result. The application's own database is not used.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MOST_ROUNDS = 200
 INSTANT = timedelta(microseconds=1)
 AnyDatabase = TypeVar("AnyDatabase", bound=Database)
 
-# Nothing happens by itself: leases outlast any test, and all timers are within sight.
+# Nothing happens in the background: leases outlast any test, and all timers are within the horizon.
 STILL = {
     "lease_seconds": 1e6,
     "renew_seconds": 1e5,
@@ -58,8 +58,7 @@ STILL = {
     "schema": "sexton",
 }
 
-# What is kept by the day would need tables made by the day; here, one holds everything. Runs are numbered in
-# the order in which they are made, whichever connection makes them.
+# One partition holds all days. Runs are numbered in the order of creation, whichever connection makes them.
 ARRANGE = (
     *(f"create table sexton.{table}_always partition of sexton.{table} default" for table in DAILY),
     "alter sequence sexton.run_ids cache 1",
@@ -89,7 +88,7 @@ async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> Asy
                 database.watch = watch
                 yield database
 
-        # What a synchronous client holds open belongs to the other database.
+        # The synchronous client may hold a connection to the application's own database.
         await asyncio.to_thread(app.sync.close)
         stack.enter_context(app._rehearsing(settings, opening, lambda: time.at))
         stack.push_async_callback(asyncio.to_thread, app.sync.close)
@@ -103,7 +102,7 @@ async def engine(app: Sexton, *, at: datetime, server: str | None = None) -> Asy
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
-    """What may be done at this instant, and when the next thing happens: the columns of testing/survey."""
+    """The work at this instant, and the time of the next event: the columns of testing/survey."""
 
     timers: bool
     runs: bool
@@ -179,8 +178,8 @@ class Engine:
         return self.clock.at
 
     async def advance(self, to: datetime | None = None, **duration: float) -> list[RunView]:
-        """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due. The
-        runs that have ended."""
+        """Let time pass, to an instant or by a duration (`days=7`): everything happens when it is due.
+        Returns the runs that have ended."""
         start, end = self.clock.at, to or self.clock.at + timedelta(**duration)
         survey = await self._settle()
         while (coming := self._coming(survey)) is not None and coming <= end:
@@ -195,12 +194,12 @@ class Engine:
         return await self._ended(start)
 
     async def outage(self, **duration: float) -> list[RunView]:
-        """Let time pass without any node; then everything runs again. The runs that have ended."""
+        """Let time pass without any node, then start the nodes again. Returns the runs that have ended."""
         await self._move(self.clock.at + timedelta(**duration))
         return await self.drain()
 
     async def drain(self) -> list[RunView]:
-        """Fire everything that is due now, and run it to its end. The runs that have ended."""
+        """Fire everything that is due now, and run it to its end. Returns the runs that have ended."""
         await self._settle()
         return await self._ended(self.clock.at)
 
@@ -213,11 +212,11 @@ class Engine:
         self.clock.set(at)
         async with self._own.connection() as connection:
             await self.clock.write(connection)
-        # What a worker records as start and end follows the clock, too.
+        # The times that a worker records follow the clock, too.
         self._worker.watcher.watch()
 
     async def _settle(self) -> _Survey:
-        """Until nothing is left to do at this instant."""
+        """Work until nothing is left to do at this instant."""
         swept = False
         for _ in range(MOST_ROUNDS):
             if self._watch.forget():
@@ -232,7 +231,9 @@ class Engine:
             fired = survey.timers and await self._fire()
             if not (await self._work() or fired or busy):
                 return survey
-        raise RuntimeError(f"after {MOST_ROUNDS} rounds there is still more to run at {self.clock.at}")
+        raise RuntimeError(
+            f"after {MOST_ROUNDS} rounds more is due at {self.clock.at}: does a run make new runs?"
+        )
 
     async def _survey(self) -> _Survey:
         state = self._worker.state
@@ -241,7 +242,7 @@ class Engine:
         return _Survey(*row)
 
     def _coming(self, survey: _Survey) -> datetime | None:
-        """When the next thing happens."""
+        """The time of the next event."""
         others = [survey.timer_at, survey.other_at]
         if self._again_at is not None and self._again_at > self.clock.at:
             others.append(self._again_at)
@@ -253,12 +254,12 @@ class Engine:
         return await self._ahead.run(before, list(self._leadership.led))
 
     async def _fire(self) -> int:
-        """One round of a scheduler that has just come: it reads every timer."""
+        """One round of a scheduler that has just started: it reads every timer."""
         before = self._scheduler.fired + self._scheduler.caught_up.jobs
         self._scheduler._forget()
         for _ in range(MOST_ROUNDS):
             if await self._scheduler.tick() > 0 and not self._scheduler.live_count.running:
-                break  # what was missed is planned in a thread, and may take several rounds
+                break  # missed occurrences are planned in a thread, which may take several rounds
             await self._scheduler.live_count.wait()
         return self._scheduler.fired + self._scheduler.caught_up.jobs - before
 
@@ -280,7 +281,7 @@ class Engine:
         return len(rows)
 
     async def _record(self) -> None:
-        """Wait for what runs, and write how it ended."""
+        """Wait for the running runs, and write their outcomes."""
         worker = self._worker
         while worker.state.in_hand or worker.state.unwritten_outcomes:
             await worker.idle()
@@ -288,7 +289,7 @@ class Engine:
         await worker.audience.idle()
 
     async def _ended(self, since: datetime) -> list[RunView]:
-        """Runs that ended since then, and were not told yet."""
+        """Runs that ended since then and were not returned yet."""
         found: list[RunView] = []
         cursor: str | None = None
         context = replace(self.app._context(self._own), now=self.clock.at)

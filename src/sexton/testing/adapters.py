@@ -1,4 +1,4 @@
-"""Whether an adapter keeps its contract: the same checks for Sexton's own and for yours.
+"""Checks of the contract of adapters: the same for Sexton's own and for yours.
 
     class Shop(AdapterSubject):
         adapter = ShopAdapter(ShopConfig(url=…), services)
@@ -11,16 +11,14 @@
     async def test_contract(check):
         await check(Shop())
 
-`check_adapter(subject)` makes all of them, one after the other. A check raises `AssertionError` with what is
-wrong.
+`check_adapter(subject)` makes all checks in order. A check raises `AssertionError` with what is wrong.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import count
@@ -28,6 +26,7 @@ from itertools import count
 from sexton.content.adapters.base import Adapter, NotPossible
 from sexton.content.model import AFTER, Action, Applied, ContentChange, Entity, EntityState, Standing
 from sexton.postgres.transaction import Context
+from sexton.testing.checks import check_all
 
 AT = datetime(2027, 3, 1, 9, tzinfo=UTC)
 #: Above every version that an entity of a test has.
@@ -53,8 +52,8 @@ class AdapterSubject(ABC):
         """A new entity that is not published."""
 
     async def edit(self, entity: Entity) -> int | None:
-        """Make another version of an entity, which is not published by that; its number. None: the adapter
-        cannot publish a given version."""
+        """Make another version of an entity, without publishing it; its number. None: the adapter cannot
+        publish a given version."""
         return None
 
     async def apply(self, change: ContentChange) -> Applied:
@@ -101,7 +100,7 @@ async def states_of_many_are_told_apart(subject: AdapterSubject) -> None:
 
 
 async def an_action_has_its_effect_once(subject: AdapterSubject) -> None:
-    """Also the second time under another key: an editor may have been faster."""
+    """Also with another key: an editor may have been faster."""
     entity = await subject.make()
     for action in (Action.PUBLISH, Action.UNPUBLISH, Action.PUBLISH, Action.ARCHIVE):
         if action not in subject.actions:
@@ -115,7 +114,7 @@ async def an_action_has_its_effect_once(subject: AdapterSubject) -> None:
 
 
 async def the_same_change_twice_is_once(subject: AdapterSubject) -> None:
-    """As after a worker that died before it could record what it had done."""
+    """As after a worker that died before it could record the result."""
     entity = await subject.make()
     change = subject.change(entity, Action.PUBLISH)
     effects = [(await subject.apply(change)).effect for _ in range(3)]
@@ -124,7 +123,7 @@ async def the_same_change_twice_is_once(subject: AdapterSubject) -> None:
 
 
 async def two_workers_at_once_do_no_harm(subject: AdapterSubject) -> None:
-    """A worker that was thought to be dead goes on beside the one that took its run over."""
+    """A worker that was declared dead may continue beside the worker that took its run over."""
     entity = await subject.make()
     change = subject.change(entity, Action.PUBLISH)
     done = await asyncio.gather(*(subject.apply(change) for _ in range(2)), return_exceptions=True)
@@ -144,7 +143,7 @@ async def what_is_absent_fails_for_good(subject: AdapterSubject) -> None:
 
 
 async def what_is_archived_is_not_lost(subject: AdapterSubject) -> None:
-    """Publishing it either works or is refused for good; it never succeeds without being out."""
+    """Publishing it either works or is refused for good; it never succeeds without publishing."""
     if Action.ARCHIVE not in subject.actions:
         return
     entity = await subject.make()
@@ -213,7 +212,7 @@ async def closing_twice_is_harmless(subject: AdapterSubject) -> None:
     await subject.adapter.close()
 
 
-#: In the order in which they build on each other; the last one closes the adapter.
+#: Each builds on those before it; the last one closes the adapter.
 ADAPTER_CHECKS: tuple[Callable[[AdapterSubject], Awaitable[None]], ...] = (
     a_new_entity_is_not_out,
     states_of_many_are_told_apart,
@@ -231,27 +230,11 @@ ADAPTER_CHECKS: tuple[Callable[[AdapterSubject], Awaitable[None]], ...] = (
 
 async def check_adapter(subject: AdapterSubject) -> None:
     """Make every check. What is wrong is raised as one `ExceptionGroup`, each with the name of its check."""
-    wrong: list[Exception] = []
-    for check in ADAPTER_CHECKS:
-        async with _noting(check, wrong):
-            await check(subject)
-    if wrong:
-        raise ExceptionGroup(f"{type(subject.adapter).__name__} does not keep the contract", wrong)
-
-
-@asynccontextmanager
-async def _noting(
-    check: Callable[[AdapterSubject], Awaitable[None]], wrong: list[Exception]
-) -> AsyncIterator[None]:
-    try:
-        yield
-    except Exception as error:
-        error.add_note(f"in the check {getattr(check, '__name__', check)}")
-        wrong.append(error)
+    await check_all(subject, ADAPTER_CHECKS, type(subject.adapter).__name__)
 
 
 async def _stands_after(subject: AdapterSubject, entity: Entity, action: Action, done: Applied) -> None:
-    """What was answered is what is so."""
+    """The answer must match the state."""
     state = (await subject.standing(entity)).state
     wanted = NOT_OUT if action == Action.UNPUBLISH else (AFTER[action],)
     assert state in wanted, f"{entity} is {state} after {action}"

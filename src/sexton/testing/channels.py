@@ -1,4 +1,4 @@
-"""Whether a provider keeps the contract of a channel: the same checks for Sexton's own and for yours.
+"""Checks of the contract of channel providers: the same for Sexton's own and for yours.
 
     class Pigeons(ChannelSubject):
         channel = "pigeon"
@@ -14,8 +14,7 @@
     async def test_contract(check):
         await check(Pigeons())
 
-`check_channel(subject)` makes all of them, one after the other. A check raises `AssertionError` with what is
-wrong.
+`check_channel(subject)` makes all checks in order. A check raises `AssertionError` with what is wrong.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from sexton.notifications.channels.base import (
     Rejected,
     SendResult,
 )
+from sexton.testing.checks import check_all
 
 PARTS = {
     "subject": "Grüße aus der Prüfung",
@@ -43,16 +43,16 @@ PARTS = {
     "title": "A check",
     "body": "Hello",
 }
-# Ends a header, a command or a line where it is not taken care of.
+# Ends a header, a command or a line if a provider does not escape it.
 HOSTILE = "x\r\nBcc: all@example.com\r\n\r\n.\r\nRCPT TO:<evil@example.com>\0"
 
 
 class ChannelSubject(ABC):
-    """A provider under test, and what its other side has got."""
+    """A provider under test, and what its server has received."""
 
     #: An address that takes messages.
     address: Any
-    #: One that the other side says does not exist; None: it cannot tell.
+    #: An address that the server rejects as not existing; None: the server cannot tell.
     gone: Any = None
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class ChannelSubject(ABC):
 
     @abstractmethod
     async def received(self) -> Sequence[str]:
-        """The keys of all messages that the other side has taken, as often as it has taken them."""
+        """The keys of all messages that the server has accepted, one for each time."""
 
     def message(self, address: Any = None, parts: Mapping[str, str] = PARTS, **more: Any) -> Outgoing:
         number = next(self._numbers)
@@ -125,7 +125,7 @@ async def batches_at_once_do_not_meet(subject: ChannelSubject) -> None:
 
 
 async def the_same_key_twice_is_once_if_it_says_so(subject: ChannelSubject) -> None:
-    """As after a worker that died before it could record what it had sent."""
+    """As after a worker that died before it could record the sending."""
     provider = subject.provider()
     message = subject.message()
     await _send(provider, [message])
@@ -177,7 +177,7 @@ async def closing_twice_is_harmless(subject: ChannelSubject) -> None:
     await used.close()
 
 
-#: In the order in which they build on each other.
+#: Each builds on those before it.
 CHANNEL_CHECKS: tuple[Callable[[ChannelSubject], Awaitable[None]], ...] = (
     a_batch_has_a_result_for_each,
     nothing_is_a_batch,
@@ -192,15 +192,7 @@ CHANNEL_CHECKS: tuple[Callable[[ChannelSubject], Awaitable[None]], ...] = (
 
 async def check_channel(subject: ChannelSubject) -> None:
     """Make every check. What is wrong is raised as one `ExceptionGroup`, each with the name of its check."""
-    wrong: list[Exception] = []
-    for check in CHANNEL_CHECKS:
-        try:
-            await check(subject)
-        except Exception as error:
-            error.add_note(f"in the check {getattr(check, '__name__', check)}")
-            wrong.append(error)
-    if wrong:
-        raise ExceptionGroup(f"{type(subject).__name__} does not keep the contract", wrong)
+    await check_all(subject, CHANNEL_CHECKS, type(subject).__name__)
 
 
 async def _send(provider: ChannelProvider, batch: Sequence[Outgoing]) -> list[SendResult]:
@@ -208,5 +200,5 @@ async def _send(provider: ChannelProvider, batch: Sequence[Outgoing]) -> list[Se
     assert len(results) == len(batch), f"send() gave {len(results)} results for {len(batch)} messages"
     for each in results:
         assert isinstance(each, get_args(SendResult)), f"{each!r} is not a result"
-        msgspec.json.encode(each)  # it is kept
+        msgspec.json.encode(each)  # results are stored as JSON
     return results

@@ -139,7 +139,7 @@ async def test_an_answer_for_another_browser_is_refused(database: Database) -> N
     async with serving(database) as api:
         attacker, victim = Browser(api), Browser(api)
         url = await sign_in(attacker, "mallory+ops")
-        assert "not begun a sign-in" in await refusal_of(victim, url)
+        assert "has begun no sign-in" in await refusal_of(victim, url)
         await victim("GET", "/sign-in/openid")
         assert "another sign-in" in await refusal_of(victim, url)
 

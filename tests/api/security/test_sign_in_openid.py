@@ -135,7 +135,7 @@ async def test_without_a_role_a_person_is_told_why(api: Api, provider: Provider,
 async def test_an_answer_counts_in_the_browser_that_has_asked(api: Api, provider: Provider) -> None:
     browser, attacker, fresh = Browser(api), Browser(api), Browser(api)
     theirs = await go(attacker, provider)
-    assert "not begun a sign-in" in await refusal_of(fresh, theirs)
+    assert "has begun no sign-in" in await refusal_of(fresh, theirs)
     await go(browser, provider)
     assert "belongs to another sign-in" in await refusal_of(browser, theirs)
     state = parse_qs(urlsplit(theirs).query)["state"][0]
@@ -149,7 +149,7 @@ async def test_an_answer_counts_once(api: Api, provider: Provider) -> None:
     kept = dict(browser.cookies)
     assert (await come_back(browser, url)).status == 303
     browser.cookies = {}
-    assert "not begun a sign-in" in await refusal_of(browser, url)
+    assert "has begun no sign-in" in await refusal_of(browser, url)
     browser.cookies = kept
     assert "invalid_grant" in await refusal_of(browser, url)
 
@@ -162,7 +162,7 @@ async def test_an_answer_must_come_in_time(
     late = clock.now() + timedelta(minutes=10, seconds=1)
     with monkeypatch.context() as patch:
         patch.setattr(clock, "now", lambda: late)
-        assert "more than ten minutes ago" in await refusal_of(browser, url)
+        assert "within the last ten minutes" in await refusal_of(browser, url)
     assert (await come_back(browser, url)).status == 303
 
 
@@ -171,7 +171,7 @@ async def test_a_cookie_that_was_altered_is_none(api: Api, provider: Provider) -
     url = await go(browser, provider)
     [name] = browser.cookies
     browser.cookies[name] = "A" + browser.cookies[name][1:]
-    assert "not begun a sign-in" in await refusal_of(browser, url)
+    assert "has begun no sign-in" in await refusal_of(browser, url)
 
 
 async def test_the_answer_of_another_provider_is_refused(api: Api, provider: Provider) -> None:

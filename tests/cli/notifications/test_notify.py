@@ -246,5 +246,5 @@ def test_many_messages_are_called_off_after_a_count_and_a_word(
     [entry, *_] = sexton("audit", "list", "--action", "notification.cancelled", "--json").json()[::-1]
     assert entry["reason"] == "a wrong date"
     nothing = sexton("notify", "cancel")
-    assert (nothing.code, "nothing says which messages are meant" in nothing.err) == (2, True)
+    assert (nothing.code, "neither a message nor a filter is given" in nothing.err) == (2, True)
     assert sexton("notify", "cancel", listed[0]["notification_id"]).code != 0

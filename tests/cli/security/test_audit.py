@@ -143,7 +143,7 @@ def test_an_export_is_verified_from_its_file(sexton: Sexton, server: Server, tmp
     file = tmp_path / "audit.jsonl"
     file.write_text(out)
     good = sexton("audit", "verify", "--file", str(file))
-    assert (good.code, good.out.splitlines()[0]) == (0, "2 rows from 1 to 2 hold together")
+    assert (good.code, good.out.splitlines()[0]) == (0, "2 rows from 1 to 2 are sound")
     head = good.out.split()[-1]
     assert sexton("audit", "verify", "--head", head).code == 0
     file.write_text(out.replace("nightly", "mightly"))
@@ -158,12 +158,12 @@ def test_tampering_is_told_with_its_row(sexton: Sexton, server: Server) -> None:
         sexton("jobs", "run", "nightly")
     seal_all(server)
     good = sexton("audit", "verify")
-    assert (good.code, good.out.splitlines()[0]) == (0, "4 rows from 1 to 4 hold together")
+    assert (good.code, good.out.splitlines()[0]) == (0, "4 rows from 1 to 4 are sound")
     server.run(Store(server.database).execute("update sexton.audit set actor = 'x' where sequence = 3"))
     bad = sexton("audit", "verify")
     assert bad.code == 1
     assert "row 3: job.run of " in bad.err
-    assert "not as it was written" in bad.out
+    assert "the audit was changed" in bad.out
     found = sexton("audit", "verify", "--json").json()
     assert (found["sound"], found["fault_count"], found["faults"][0]["sequence"]) == (False, 1, 3)
     refused = sexton("audit", "verify", "--head", "nonsense")

@@ -138,7 +138,7 @@ async def test_a_handler_that_cannot_be_loaded_there_is_told(
     ("text", "problem"),
     [
         ("import nothing_of_that_name", "No module named 'nothing_of_that_name'"),
-        ("from sexton import Sexton", "the application shop is not made when its modules are imported"),
+        ("from sexton import Sexton", "no application shop exists after its modules were imported"),
         ("raise SystemExit(3)", "SystemExit: 3"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Where content lives, over HTTP: the adapters that a namespace has configured."""
+"""Adapters of content over HTTP: those that a namespace has configured."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ ADAPTER: dict[str, Any] = {
     routes.PUT_ADAPTER, answer=AdapterView, errors=(409,), example=ADAPTER_REQUEST, answer_example=ADAPTER
 )
 async def put_adapter(call: Call) -> Answer:
-    """Say where entities live. Planned actions name it as their `adapter`; a change counts from the next one
-    that is carried out. Passwords are secrets, named as `${secret:name}`."""
+    """Say where entities live. Planned actions name it as their `adapter`. A change applies from the next
+    action that is carried out. Passwords are secrets, written as `${secret:name}`."""
     return Answer(await configured.put_adapter(call.context, call.path("adapter"), call.json(AdapterSpec)))
 
 
 @operation(routes.LIST_ADAPTERS, answer=list[AdapterView], answer_example=[ADAPTER])
 async def list_adapters(call: Call) -> Answer:
-    """By name. `builtin` needs no configuration, and is not among them."""
+    """By name. `builtin` needs no configuration and is not listed."""
     return Answer(await configured.list_adapters(call.context))
 
 
 @operation(routes.GET_ADAPTER, answer=AdapterView, answer_example=ADAPTER)
 async def get_adapter(call: Call) -> Answer:
-    """What it was told; secrets by their names."""
+    """Its configuration; secrets are shown by name."""
     return Answer(await configured.get_adapter(call.context, call.path("adapter")))
 
 
 @operation(routes.DELETE_ADAPTER, status=204)
 async def delete_adapter(call: Call) -> Answer:
-    """Actions that are planned with it fail, and are tried again, until one of this name is there again."""
+    """Actions that are planned with it fail, and are retried, until an adapter of this name exists again."""
     await configured.delete_adapter(call.context, call.path("adapter"))
     return Answer()

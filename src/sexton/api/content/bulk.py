@@ -31,9 +31,9 @@ class ImportAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     answer_example={"lines": 1, "created": 1},
 )  # fmt: skip
 async def import_schedules(call: Call) -> Answer:
-    """One action per line, as for POST /content/schedules; with `text/csv`, the first line names the columns.
-    Lines are planned in chunks, each all or nothing; if one is refused the answer is 422 with `created` and
-    `errors` by line number, and the other chunks are planned all the same."""
+    """One action per line, as for POST /content/schedules. With `text/csv`, the first line names the columns.
+    Lines are planned in chunks, each all or nothing. If a line is refused, the answer is 422 with `created`
+    and with `errors` by line number; the other chunks are still planned."""
     query = call.query(ImportQuery)
     body = LinesBody(call, query.chunk, CsvReader)
     created, made = 0, list[str]()

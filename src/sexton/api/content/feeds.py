@@ -1,4 +1,4 @@
-"""Calendar feeds over HTTP: made, listed, revoked; and read by callers that have the address."""
+"""Calendar feeds over HTTP: create, list, revoke, and read by their secret address."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/content/feeds/Zm9v…/c
     example={"name": "Ann's posts", "entity_type": "post", "author": "ann"}, answer_example=NEW_FEED,
 )  # fmt: skip
 async def create_content_feed(call: Call) -> Answer:
-    """The address is shown this once. Who has it may read the calendar, until the feed is revoked."""
+    """The address is shown only once. Anyone with it may read the calendar until the feed is revoked."""
     made = await create_feed(
         call.context, call.json(FeedSpec, optional=True), call.services.settings.secret_key
     )
@@ -46,13 +46,13 @@ async def create_content_feed(call: Call) -> Answer:
 
 @operation(routes.LIST_FEEDS, lists=True, answer=list[FeedView], answer_example=[FEED])
 async def list_content_feeds(call: Call) -> Answer:
-    """In the order in which they were made, without their addresses."""
+    """In the order of creation, without their addresses."""
     return call.paged(await list_feeds(call.reading, **call.filters(PageQuery)))
 
 
 @operation(routes.REVOKE_FEED, answer=FeedView, answer_example=FEED)
 async def revoke_content_feed(call: Call) -> Answer:
-    """Its address answers no more."""
+    """Its address stops working."""
     return Answer(await revoke_feed(call.context, call.path("feed")))
 
 
@@ -61,7 +61,7 @@ async def revoke_content_feed(call: Call) -> Answer:
     answer_example=CALENDAR,
 )  # fmt: skip
 async def read_content_feed(call: Call) -> Answer:
-    """iCalendar: a month back and a year ahead, at most 2000 events. The secret in the address authorises
+    """iCalendar: one month back and one year ahead, at most 2000 events. The secret in the address authorises
     the call."""
     feed, namespace = call.request.state.feed
     return Answer(await feed_calendar(call.context, feed, namespace))

@@ -1,4 +1,4 @@
-"""The calendar of content over HTTP, the times of a series, and what was carried out."""
+"""The calendar of content, the times of a series, and executed actions over HTTP."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ EXECUTION: dict[str, Any] = {
 
 @operation(routes.CALENDAR, lists=True, answer=list[CalendarEntry], answer_example=[ENTRY])
 async def content_calendar(call: Call) -> Answer:
-    """In the order of time, series expanded by the code that fires them, the ends of their windows included.
-    What was called off is shown only with `status=cancelled`."""
+    """In the order of time. Series are expanded by the code that fires them, including the ends of their
+    windows. Cancelled actions are shown only with `status=cancelled`."""
     query = call.query(CalendarQuery)
     start, end = read_range(query.start, query.end, query.timezone)
     page = await list_calendar(call.reading, **{**call.filters(CalendarQuery), "start": start, "end": end})
@@ -79,20 +79,20 @@ async def content_calendar(call: Call) -> Answer:
 
 @operation(routes.SCHEDULE_OCCURRENCES, lists=True, answer=list[CalendarEntry], answer_example=[ENTRY])
 async def schedule_occurrences(call: Call) -> Answer:
-    """Each with its state and with the times before and after it; from now on for a year, unless it is said
-    otherwise."""
+    """Each time with its state and with the times before and after it. Default: one year from now."""
     return call.paged(await list_times(call.reading, _number(call), **call.filters(ScheduleTimesQuery)))
 
 
 @operation(routes.LIST_EXECUTIONS, lists=True, answer=list[ExecutionView], answer_example=[EXECUTION])
 async def content_executions(call: Call) -> Answer:
-    """What is under way first, then what has ended, the latest first; skipped times included."""
+    """Actions in progress first, then those that have ended, the latest first. Skipped times are included."""
     return call.paged(await list_executions(call.reading, **call.filters(ExecutionsQuery)))
 
 
 @operation(routes.SCHEDULE_EXECUTIONS, lists=True, answer=list[ExecutionView], answer_example=[EXECUTION])
 async def schedule_executions(call: Call) -> Answer:
-    """What is under way first, then what has ended, the latest first; skipped times included."""
+    """Executions in progress first, then those that have ended, the latest first. Skipped times are
+    included."""
     number = _number(call)
     await view(call.context, number)
     filters = call.filters(ScheduleExecutionsQuery)

@@ -75,8 +75,8 @@ NOTICES: dict[str, Any] = {
 )  # fmt: skip
 async def create_release(call: Call) -> Answer:
     """Actions that go out together. With `builtin` they are one transaction: with `on_failure` undo, all go
-    out or none. Elsewhere they go out in order, and what went out is undone if a later one fails for good.
-    `findings` say what would go wrong as things are."""
+    out or none. With another adapter they go out in order; if one fails for good, those that went out are
+    undone. `findings` say what would fail now."""
     made = await release.create_release(call.context, call.json(ReleaseSpec), call.services.settings)
     return Answer(made, headers={"Location": f"{PREFIX}/content/releases/{made.release_id}"})
 
@@ -89,7 +89,7 @@ async def list_releases(call: Call) -> Answer:
 
 @operation(routes.GET_RELEASE, answer=ReleaseView, answer_example=RELEASE_ANSWER)
 async def get_release(call: Call) -> Answer:
-    """With what became of each item."""
+    """With the result of each item."""
     return Answer(await release_view.get_release(call.reading, call.path("release")))
 
 
@@ -98,7 +98,7 @@ async def get_release(call: Call) -> Answer:
     answer_example=RELEASE_ANSWER,
 )  # fmt: skip
 async def reschedule_release(call: Call) -> Answer:
-    """Once this has answered, it does not go out at the time before."""
+    """After this answer, it does not go out at the old time."""
     move = call.json(ReleaseMove)
     return Answer(await release.reschedule_release(call.context, call.path("release"), move))
 
@@ -108,7 +108,7 @@ async def reschedule_release(call: Call) -> Answer:
     answer_example={**RELEASE_ANSWER, "status": "cancelled", "cancelled_by": "ann"},
 )  # fmt: skip
 async def cancel_release(call: Call) -> Answer:
-    """Once this has answered, nothing of it goes out any more. What went out stays."""
+    """After this answer, no further item goes out. What went out stays."""
     wish = call.json(CancelContentRequest, optional=True)
     return Answer(await release.cancel_release(call.context, call.path("release"), by=wish.by))
 
@@ -124,8 +124,8 @@ async def run_release(call: Call) -> Answer:
     answer_example={**RELEASE_ANSWER, "needs_approval": True, "approved_by": "eve"},
 )  # fmt: skip
 async def approve_release(call: Call) -> Answer:
-    """A release with `needs_approval` does not go out before. A change of its items takes the approval
-    back."""
+    """A release with `needs_approval` does not go out before it is approved. Changing its items removes the
+    approval."""
     wish = call.json(ApproveRequest, optional=True)
     by = wish.by or call.caller.name
     return Answer(await release.approve_release(call.context, call.path("release"), by=by))
@@ -133,7 +133,7 @@ async def approve_release(call: Call) -> Answer:
 
 @operation(routes.CHECK_RELEASE, kept=False, answer=ReleaseView, answer_example=RELEASE_ANSWER)
 async def check_release(call: Call) -> Answer:
-    """What would go wrong if it went out as things are: `findings` is empty if nothing would."""
+    """What would fail if it went out now. `findings` is empty if nothing would."""
     settings = call.services.settings
     return Answer(await release.check_release(call.context, call.path("release"), settings))
 
@@ -142,7 +142,7 @@ async def check_release(call: Call) -> Answer:
     routes.ADD_RELEASE_ITEMS, answer=ReleaseView, example={"items": [ITEM]}, answer_example=RELEASE_ANSWER
 )
 async def add_release_items(call: Call) -> Answer:
-    """At its end, as long as it has not begun."""
+    """Items are added at the end, until the release has begun."""
     wish = call.json(ReleaseAddition)
     changed = await release.add_items(call.context, call.path("release"), wish.items, force=wish.force)
     return Answer(changed)
@@ -150,13 +150,13 @@ async def add_release_items(call: Call) -> Answer:
 
 @operation(routes.REMOVE_RELEASE_ITEM, answer=ReleaseView, errors=(409,), answer_example=RELEASE_ANSWER)
 async def remove_release_item(call: Call) -> Answer:
-    """As long as it has not begun."""
+    """Possible until the release has begun."""
     return Answer(await release.remove_item(call.context, call.path("release"), call.path("schedule")))
 
 
 @operation(routes.GET_NOTICES, answer=NoticeView, answer_example=NOTICES)
 async def get_notices(call: Call) -> Answer:
-    """Where the namespace tells what became of its content."""
+    """Where the namespace sends notices about its content."""
     return Answer(await notice.get_notices(call.reading))
 
 
@@ -165,13 +165,13 @@ async def get_notices(call: Call) -> Answer:
     answer_example=NOTICES,
 )  # fmt: skip
 async def set_notices(call: Call) -> Answer:
-    """Authors are told when something went out, failed, was missed, or will fail: each notice is a run of the
-    job `content/notices`, signed as Standard Webhooks has it, and tried again."""
+    """Authors are told when something went out, failed, was missed, or will fail. Each notice is a run of the
+    job `content/notices`: it is signed as in Standard Webhooks, and retried."""
     return Answer(await notice.set_notices(call.context, call.json(NoticeSpec)))
 
 
 @operation(routes.REMOVE_NOTICES, answer=NoticeView, answer_example={**NOTICES, "url": None})
 async def remove_notices(call: Call) -> Answer:
-    """Those that were made are still sent."""
+    """Notices that exist already are still sent."""
     await notice.remove_notices(call.context)
     return Answer(NoticeView())

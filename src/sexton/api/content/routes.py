@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about content, its releases and its adapters, as a table."""
+"""The routes of content, its releases and its adapters."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class EntitiesQuery(Query, frozen=True, kw_only=True):
 
 
 class CancelContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who calls it off."""
+    """Who cancels it."""
 
     by: Annotated[
         Annotated[str, Meta(max_length=200)] | None, about("Who calls it off. Default: the caller.")

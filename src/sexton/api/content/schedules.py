@@ -82,7 +82,7 @@ ENTITY: dict[str, Any] = {
 )
 async def create_schedule(call: Call) -> Answer:
     """Publish, unpublish or archive an entity at a local time, once or by a rule. A local time that happens
-    twice or not at all is refused with its candidates; a plan that contradicts another one is refused unless
+    twice or not at all is refused with its candidates. A plan that contradicts another plan is refused unless
     `force` is true."""
     made = await schedule.create_schedule(call.context, call.json(ScheduleSpec))
     return Answer(made, headers={"Location": f"{PREFIX}/content/schedules/{made.schedule_id}"})
@@ -90,14 +90,14 @@ async def create_schedule(call: Call) -> Answer:
 
 @operation(routes.LIST_SCHEDULES, lists=True, answer=list[ScheduleView], answer_example=[SCHEDULE])
 async def list_schedules(call: Call) -> Answer:
-    """In the order of their time; of a series that is its first. A series is in a range if it begins before
-    the end and goes on after the start."""
+    """In the order of their time; for a series, its first time. A series is in a range if it begins before
+    the end and continues after the start."""
     return call.paged(await read.list_schedules(call.reading, **call.filters(SchedulesQuery)))
 
 
 @operation(routes.GET_SCHEDULE, answer=ScheduleView, answer_example=SCHEDULE)
 async def get_schedule(call: Call) -> Answer:
-    """With its state, its next times and how the latest one went."""
+    """With its state, its next times and the result of the latest one."""
     return Answer(await read.view(call.context, read.schedule_number(call.path("schedule"))))
 
 
@@ -106,8 +106,8 @@ async def get_schedule(call: Call) -> Answer:
     answer_example=SCHEDULE,
 )  # fmt: skip
 async def reschedule_content(call: Call) -> Answer:
-    """Once this has answered, it does not go out at the time before. What went out already, or is being
-    carried out, is refused."""
+    """After this answer, it does not go out at the old time. Refused if it went out already, or is being
+    carried out."""
     return Answer(await schedule.reschedule(call.context, call.path("schedule"), call.json(ScheduleMove)))
 
 
@@ -116,21 +116,22 @@ async def reschedule_content(call: Call) -> Answer:
     answer_example={**SCHEDULE, "status": "cancelled", "cancelled_by": "ann"},
 )  # fmt: skip
 async def cancel_content(call: Call) -> Answer:
-    """Once this has answered, it does not go out. With what opens a window, the whole window is called off;
-    a window of a series that is open is closed at its time."""
+    """After this answer, it does not go out. Cancelling the action that opens a window cancels the whole
+    window. A window of a series that is open now is closed at its time."""
     wish = call.json(CancelContentRequest, optional=True)
     return Answer(await schedule.cancel(call.context, call.path("schedule"), by=wish.by))
 
 
 @operation(routes.SKIP_CONTENT, answer=ScheduleView, answer_example=SCHEDULE)
 async def skip_content(call: Call) -> Answer:
-    """The series goes on afterwards."""
+    """The series continues after the skipped time."""
     return Answer(await schedule.skip_next(call.context, call.path("schedule")))
 
 
 @operation(routes.RUN_CONTENT, answer=ScheduleView, answer_example=SCHEDULE)
 async def run_content(call: Call) -> Answer:
-    """A single action is carried out now instead of at its time; one of a series beside it."""
+    """A single action is carried out now instead of at its time. An action of a series is carried out now and
+    at its times."""
     return Answer(await schedule.run_now(call.context, call.path("schedule")))
 
 
@@ -139,7 +140,7 @@ async def run_content(call: Call) -> Answer:
     answer_example={**SCHEDULE, "needs_approval": True, "approved_by": "eve"},
 )  # fmt: skip
 async def approve_content(call: Call) -> Answer:
-    """An action with `needs_approval` does not go out before."""
+    """An action with `needs_approval` does not go out before it is approved."""
     wish = call.json(ApproveRequest, optional=True)
     by = wish.by or call.caller.name
     return Answer(await schedule.approve(call.context, call.path("schedule"), by=by))
@@ -155,7 +156,7 @@ async def approve_content(call: Call) -> Answer:
     answer_example=WINDOW,
 )  # fmt: skip
 async def create_window(call: Call) -> Answer:
-    """Published at `starts` and unpublished at `ends`. With a rule, each window is as long on the wall clock
+    """Published at `starts` and unpublished at `ends`. With a rule, every window is as long on the wall clock
     as the first."""
     made = await window.create_window(call.context, call.json(WindowSpec))
     return Answer(made, headers={"Location": f"{PREFIX}/content/schedules/{made.window_id}"})
@@ -163,15 +164,16 @@ async def create_window(call: Call) -> Answer:
 
 @operation(routes.PUT_ENTITY, answer=EntityView, example={"body": {"title": "Spring"}}, answer_example=ENTITY)
 async def put_entity(call: Call) -> Answer:
-    """Of the adapter `builtin`. What is published stays as it is until this version is published."""
+    """Only for the adapter `builtin`. The published version stays published until the new version is
+    published."""
     return Answer(await entity.put_entity(call.context, _entity(call), call.json(EntitySpec)))
 
 
 @operation(routes.GET_ENTITY, answer=EntityView, answer_example=ENTITY)
 async def get_entity(call: Call) -> Answer:
-    """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed.
-    Where it does not live in `builtin`, the adapters of its latest plans are asked, at most three, for at
-    most ten seconds."""
+    """Its state, what is planned for it, what was done to it, by whom, on which worker, and what failed. If
+    it does not live in `builtin`, the adapters of its latest plans are asked: at most three, for at most ten
+    seconds."""
     return Answer(await entity.show_entity(call.context, _entity(call), call.services.settings))
 
 
@@ -183,9 +185,9 @@ async def get_entity(call: Call) -> Answer:
     ],
 )  # fmt: skip
 async def list_entities(call: Call) -> Answer:
-    """Those of the adapter `builtin`, by type and id; with another `adapter`, those that its plans name, at
-    most 50 a page: it is asked how they are, for at most ten seconds, and `error` says where that is not
-    known."""
+    """Entities of the adapter `builtin`, by type and id. With another `adapter`: the entities that its plans
+    name, at most 50 a page. The adapter is asked for their state for at most ten seconds; `error` says where
+    it is not known."""
     query = call.query(EntitiesQuery)
     context = call.reading if query.adapter == entity.BUILTIN else call.context
     return call.paged(

@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about the system, and by workers, as a table."""
+"""The routes of the system and of remote workers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class ClusterQuery(Query, frozen=True, kw_only=True):
 
 
 class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Whether to drain or to go on."""
+    """Drain, or undo."""
 
-    undo: Annotated[bool, Meta(description="Let it go on instead.")] = False
+    undo: Annotated[bool, Meta(description="Undo: the node takes shards and runs again.")] = False
 
 
 GET_CLUSTER = Route(

@@ -1,4 +1,4 @@
-"""The state of the whole: health, readiness, metrics, the cluster."""
+"""Health, readiness, metrics and the cluster over HTTP."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from sexton.errors import Unavailable
 from sexton.notifications.sending.backlog import read_backlog
 from sexton.security.quota_spec import RANGES
 
-# Namespaces whose quotas are metrics, by name: each is a label.
+# Each namespace is a label of these metrics: only the first ones by name are shown.
 MOST_NAMESPACES = 100
 METERED = ("jobs", "live_runs")
-# In how long the messages of a namespace are to be sent, where no caller says it.
+# The time in which the backlog of a namespace is to be sent, for `workers_needed`.
 DRAIN_SECONDS = 300
 MESSAGE_FIGURES = {
     "depth": "Messages that are due and not submitted.",
-    "oldest_age_seconds": "For how long the oldest of them has been due.",
-    "arrival_per_second": "Messages that were made, in the last minute.",
-    "drain_per_second": "Messages that came to an end, in the last minute or two.",
+    "oldest_age_seconds": "How long the oldest of them has been due.",
+    "arrival_per_second": "Messages that were made per second, in the last minute.",
+    "drain_per_second": "Messages that ended per second, in the last minute or two.",
     "due_in_5_minutes": "Messages that fall due in the next 5 minutes.",
     "due_in_10_minutes": "Messages that fall due in the next 10 minutes.",
     "due_in_60_minutes": "Messages that fall due in the next 60 minutes.",
-    "workers_needed": "Workers that would send what is due, and falls due, in 300 seconds.",
+    "workers_needed": "Workers that are needed to send what is due, and falls due, in 300 seconds.",
 }
 
 
@@ -55,35 +55,36 @@ class Health(msgspec.Struct, frozen=True):
 
 
 class LoopState(msgspec.Struct, frozen=True):
-    """One of the loops of this process, or its worker's heartbeat."""
+    """A loop of this process, or its worker's heartbeat."""
 
     name: Annotated[str, Meta(description="What it does.")]
     healthy: Annotated[bool, Meta(description="Whether it ticks as it should.")]
 
 
 class Readiness(msgspec.Struct, frozen=True):
-    """Whether this process does its work."""
+    """Whether this process is ready for work."""
 
     status: Annotated[str, Meta(description="ready or not ready.")]
     database: Annotated[str, Meta(description="reachable, or why not.")]
     loops: Annotated[list[LoopState], Meta(description="Every loop of this process.")]
     warnings: Annotated[
         list[str],
-        Meta(description="What makes it slower, such as a queue that is away; it is ready all the same."),
+        Meta(description="What makes it slower, such as a queue that does not answer; it is still ready."),
     ]
 
 
 @operation(routes.GET_CLUSTER, answer=Cluster, lists=True, answer_example=examples.CLUSTER)
 async def get_cluster(call: Call) -> Answer:
-    """Every process, who leads the shards, the elector, what waits for a worker, and how much there is."""
+    """Every process, the leaders of the shards, the elector, the runs that wait for a worker, and the
+    totals."""
     exactly = call.query(ClusterQuery).jobs
     return Answer(await read_cluster(call.context, count_jobs=exactly, counting=call.replica))
 
 
 @operation(routes.EXAMINE_CLUSTER, heavy=True, lists=True, answer=Examination, answer_example=EXAMINED)
 async def examine_cluster(call: Call) -> Answer:
-    """What `sexton doctor` says, examined by this process: the facts of the database, the bounds that follow
-    from the settings, and what to fix. Secrets are not named."""
+    """The findings of `sexton doctor`, examined by this process: the facts of the database, the bounds that
+    follow from the settings, and what to fix. Secrets are not named."""
     return Answer(await examine(call.services.database, call.services.settings, naming=False))
 
 
@@ -92,16 +93,16 @@ async def examine_cluster(call: Call) -> Answer:
     answer_example={"at": examples.CLUSTER["at"], "nodes": examples.DRAINING, "warnings": []},
 )  # fmt: skip
 async def drain_node(call: Call) -> Answer:
-    """The node hands its shards over, takes no more runs and finishes those it has; `undo` lets it go on. The
-    caller names it by its id, or its process by name, by `host:pid`, by a beginning of it that only one has,
-    or all of a machine by its host."""
+    """The node hands its shards over, takes no more runs and finishes those it has; `undo` reverses this.
+    Name the node by its id. Or name its process by name, by `host:pid` or by a unique prefix. Or name all
+    processes of a machine by its host."""
     wish = call.json(DrainRequest, optional=True)
     return Answer(await drain(call.context, call.path("node"), undo=wish.undo))
 
 
 @operation(routes.HEALTHZ, answer=Health, answer_example={"status": "ok", "version": __version__})
 async def healthz(call: Call) -> Answer:
-    """Answers as long as the process does. Needs no key."""
+    """Answers while the process runs. Needs no key."""
     return Answer(Health("ok", __version__))
 
 
@@ -111,7 +112,7 @@ async def readyz(call: Call) -> Answer:
     database = await call.services.database_check.state()
     trusted = call.request.state.trusted
     if not trusted and database != "reachable":
-        database = "not reachable"  # why names hosts, users and files
+        database = "not reachable"  # the reason would name hosts, users and files
     loops = [LoopState(loop.name, loop.healthy()) for loop in call.services.loops()]
     ready = database == "reachable" and all(loop.healthy for loop in loops)
     warnings = call.services.warnings() if trusted else []
@@ -124,9 +125,9 @@ async def readyz(call: Call) -> Answer:
     answer_example="sexton_cluster_live_runs{status=\"running\"} 1.0\n",
 )  # fmt: skip
 async def metrics(call: Call) -> Answer:
-    """What this process has counted, and a few figures of the whole system."""
+    """The counters of this process, and a few figures of the whole system."""
     text = b"".join(generate_latest(registry) for registry in call.services.registries())
-    # Without a database, what this process has counted is worth showing all the more.
+    # The counters of this process are worth showing even without a database.
     with contextlib.suppress(Unavailable):
         text += generate_latest(await _figures(call))
     return Answer(text)
@@ -173,7 +174,7 @@ async def _figures(call: Call) -> CollectorRegistry:
 
 
 async def _add_messages(call: Call, registry: CollectorRegistry) -> None:
-    """What waits to be sent, in messages, by namespace."""
+    """Add the message backlog of each namespace."""
     rows = await call.context.fetch("campaigns/list_notifying", limit=MOST_NAMESPACES)
     if not rows:
         return
@@ -189,7 +190,7 @@ async def _add_messages(call: Call, registry: CollectorRegistry) -> None:
 
 
 async def _add_quotas(call: Call, registry: CollectorRegistry) -> None:
-    """Of the first namespaces that have some: each is a label."""
+    """Add the quotas of the first namespaces that have some: each is a label."""
     rows = await call.context.fetch("quotas/list", limit=MOST_NAMESPACES)
     labels = ["namespace", "quota"]
     limits = Gauge("sexton_namespace_quota", "Quotas of namespaces.", labels, registry=registry)

@@ -1,4 +1,4 @@
-"""Workers over HTTP: a program in any language claims runs, keeps them and reports how they ended."""
+"""Workers over HTTP: a program in any language claims runs, renews its lease and reports how runs ended."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sexton.model import Trigger, encode_id
 from sexton.refusal import about
 from sexton.runs.read import run_number
 
-# A lease survives two beats that are lost.
+# A lease survives two lost heartbeats.
 BEATS = 3
 RUN: dict[str, Any] = {
     "run_id": "r_9hk2",
@@ -44,8 +44,10 @@ class JoinedWorker(msgspec.Struct, frozen=True):
     """A worker that has joined."""
 
     worker_id: Annotated[str, about("Its id, `n_…`: for its claims and beats.")]
-    lease_seconds: Annotated[float, about("Its runs are given to others if it was not heard of for so long.")]
-    beat_seconds: Annotated[float, about("How often it should beat.")]
+    lease_seconds: Annotated[
+        float, about("Without a heartbeat for this long, its runs are given to other workers.")
+    ]
+    beat_seconds: Annotated[float, about("How often to send a heartbeat.")]
 
 
 class WorkerRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,17 +55,17 @@ class WorkerRun(msgspec.Struct, frozen=True, kw_only=True):
 
     run_id: Annotated[str, about("The run.")]
     token: Annotated[str, about("For reports of this attempt.")]
-    handler: Annotated[str, about("What is to be called.")]
-    payload: Annotated[Any, about("What it is to be called with.")]
-    job_id: Annotated[str, about("Its job.")]
-    job_name: Annotated[str, about("What that is called.")]
+    handler: Annotated[str, about("The handler to call.")]
+    payload: Annotated[Any, about("What to call it with.")]
+    job_id: Annotated[str, about("The job's id.")]
+    job_name: Annotated[str, about("The job's name.")]
     attempt: Annotated[int, about("Counted from 1.")]
-    trigger: Annotated[Trigger, about("What has made the run.")]
+    trigger: Annotated[Trigger, about("What made the run.")]
     missed: Annotated[bool, about("Whether its time had passed when it was made.")]
     scheduled_at: Annotated[datetime, about("The nominal time.")]
     idempotency_key: Annotated[str, about("The same for every attempt of an occurrence.")]
     timeout_seconds: Annotated[float, about("How long the attempt may take.")]
-    deadline_at: Annotated[datetime, about("When it has failed by timeout.")]
+    deadline_at: Annotated[datetime, about("When the attempt fails by timeout.")]
 
 
 class Claimed(msgspec.Struct, frozen=True):
@@ -74,22 +76,22 @@ class Claimed(msgspec.Struct, frozen=True):
 
 
 class Beaten(msgspec.Struct, frozen=True):
-    """What a worker must know."""
+    """The answer to a heartbeat."""
 
-    lease_seconds: Annotated[float, about("Its lease ends in so many seconds.")]
+    lease_seconds: Annotated[float, about("In how many seconds its lease ends.")]
     draining: Annotated[bool, about("It gets no more runs: finish, and leave.")]
-    cancel: Annotated[list[str], about("Runs to stop: their cancellation was requested. Report `cancel`.")]
-    lost: Annotated[list[str], about("Runs that are not its own any more: stop, and report nothing.")]
+    cancel: Annotated[list[str], about("Runs to stop, because cancelling was requested. Report `cancel`.")]
+    lost: Annotated[list[str], about("Runs that it has lost: stop them, and report nothing.")]
 
 
 class ReportVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of a report."""
+    """Whether a report was recorded."""
 
     run_id: Annotated[str, about("The run.")]
-    accepted: Annotated[bool, about("Whether it counts; if not, `code` and `detail` say why.")]
+    accepted: Annotated[bool, about("Whether it was recorded; if not, `code` and `detail` say why.")]
     status: Annotated[
         str | None,
-        about("success, failed (it is tried again), snoozed, dead, cancelled; running, or cancelling: stop."),
+        about("success, failed (it is retried), snoozed, dead, cancelled; running, or cancelling: stop."),
     ] = None
     again: Annotated[bool, about("It had been recorded before.")] = False
     code: Annotated[str | None, about("Stable: programs may rely on it.")] = None
@@ -97,7 +99,7 @@ class ReportVerdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
 
 
 class ReportVerdicts(msgspec.Struct, frozen=True):
-    """What became of reports."""
+    """Whether the reports were recorded."""
 
     reports: Annotated[list[ReportVerdict], about("In the order in which they were sent.")]
 
@@ -106,7 +108,7 @@ class WorkerLeft(msgspec.Struct, frozen=True):
     """A worker that has left."""
 
     worker_id: Annotated[str, about("Which one.")]
-    given_back: Annotated[int, about("Runs that it had, and that others get now.")]
+    given_back: Annotated[int, about("Runs that it had, which other workers get now.")]
 
 
 @operation(
@@ -116,7 +118,7 @@ class WorkerLeft(msgspec.Struct, frozen=True):
 )  # fmt: skip
 async def join_worker(call: Call) -> Answer:
     """The worker serves runs of the namespace of the call whose targets name its handlers. Only the
-    credential that it joined with may act for it."""
+    credential that joined may act for it."""
     spec = call.json(WorkerSpec)
     node = await remote.join(call.context, spec, call.caller.credential)
     seconds = spec.lease_seconds
@@ -128,8 +130,8 @@ async def join_worker(call: Call) -> Answer:
     answer_example={"runs": [RUN], "draining": False},
 )  # fmt: skip
 async def claim_runs(call: Call) -> Answer:
-    """Claims runs that may start, and renews the lease. Without any it waits for one, up to `wait_seconds`.
-    409 (`worker_lost`): it was not heard of within its lease: join again."""
+    """Claims runs that may start, and renews the lease. If there are none, it waits up to `wait_seconds` for
+    one. 409 (`worker_lost`): the lease has expired; join again."""
     asked = call.json(ClaimRequest, optional=True)
     async with _departure(call) as gone:
         worker, found = await call.services.claims.claim(
@@ -150,8 +152,8 @@ async def claim_runs(call: Call) -> Answer:
     answer_example={"lease_seconds": 30.0, "draining": False, "cancel": [], "lost": []},
 )  # fmt: skip
 async def beat_worker(call: Call) -> Answer:
-    """Renews the lease, and tells which runs to stop. Runs over their time fail now. What it holds and does
-    not name, as the answer to its claim was lost, is given back one lease after the claim."""
+    """Renews the lease, and tells which runs to stop. Runs over their time fail now. A run that the worker
+    holds but does not name (the answer to its claim was lost) is given back one lease after the claim."""
     asked = call.json(BeatRequest, optional=True)
     known = None if asked.runs is None else {run_number(run): run for run in asked.runs}
     beat = await remote.beat(call.context, call.path("worker"), call.caller.credential, known)
@@ -171,9 +173,9 @@ async def beat_worker(call: Call) -> Answer:
     answer_example={"reports": [{"run_id": "r_9hk2", "accepted": True, "status": "success"}]},
 )  # fmt: skip
 async def report_runs(call: Call) -> Answer:
-    """What became of runs, or how they go on. All that counts is recorded together. A report that is sent
-    again changes nothing and gets the same answer; one of a claim that was lost is refused, and touches
-    nothing. A worker that was declared dead may still report what no other has claimed since."""
+    """How runs ended, or how they progress. All accepted reports are recorded together. Sending a report
+    again changes nothing and gets the same answer. A report for a claim that was lost is refused and changes
+    nothing. A worker that was declared dead may still report a run that no other worker has claimed since."""
     verdicts = await reporting.report(call.context, call.json(ReportsRequest).reports)
     if call.services.node is not None:
         for each in verdicts:
@@ -187,7 +189,7 @@ async def report_runs(call: Call) -> Answer:
     answer_example={"worker_id": "n_5x1q", "given_back": 0},
 )  # fmt: skip
 async def leave_worker(call: Call) -> Answer:
-    """Gives back the runs that it has, as if they had not been claimed, and ends it."""
+    """Gives its runs back, as if they had not been claimed, and ends the worker."""
     worker = call.path("worker")
     given = await remote.leave(call.context, worker, call.caller.credential)
     return Answer(WorkerLeft(worker, given))
@@ -223,7 +225,8 @@ def _verdict(each: Verdict) -> ReportVerdict:
 
 @contextlib.asynccontextmanager
 async def _departure(call: Call) -> AsyncIterator[Callable[[], bool]]:
-    """Whether the caller has hung up: what is claimed for it then would only come back after its lease."""
+    """Yields whether the caller has disconnected: runs claimed for it then would return only after the
+    lease."""
 
     async def listen() -> None:
         await call.request.receive()

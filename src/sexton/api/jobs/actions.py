@@ -1,4 +1,4 @@
-"""Acting on many jobs over HTTP: a call goes through some of them, and says where the next one goes on."""
+"""Acting on many jobs over HTTP: a call acts on some of them, and says where the next call continues."""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in name
     answer_example={"matched": 41, "done": 40, "unchanged": 1},
 )  # fmt: skip
 async def act_on_jobs(call: Call) -> Answer:
-    """Pauses, resumes, runs, deletes, restores or labels the jobs that a filter means, as it would be done to
-    each: up to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with
-    that as `after` goes on. A job that is refused does not keep the others: `refused` says why, by code.
-    `dry_run` counts. `delete`, `restore` and `label` need the role editor; `restore` is for deleted jobs."""
+    """Pauses, resumes, runs, deletes, restores or labels the jobs that match a filter, each as the call for
+    one job would: up to `limit` of them, in one transaction. If there are more, the answer has a `cursor`;
+    the same request with it as `after` continues. A refused job does not stop the others: `refused` gives the
+    reasons by code. `dry_run` counts. `delete`, `restore` and `label` need the role editor; `restore` is for
+    deleted jobs."""
     wish = call.json(ActionRequest)
     call.caller.require(ACTION_ROLES[wish.action], call.context.namespace)
     work = _work(wish)
@@ -62,7 +63,7 @@ async def act_on_jobs(call: Call) -> Answer:
 
 
 def _work(wish: ActionRequest) -> Work:
-    """What is done to the jobs; refuses fields that belong to another action."""
+    """What is done to the jobs. Refuses fields that belong to another action."""
     for name, action in OPTIONS.items():
         default = next(each.default for each in msgspec.structs.fields(ActionRequest) if each.name == name)
         if action != wish.action and getattr(wish, name) != default:

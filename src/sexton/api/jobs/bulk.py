@@ -18,7 +18,7 @@ from sexton.postgres.transaction import Context
 
 
 class BulkResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What became of one line."""
+    """The result of one line."""
 
     line: Annotated[int, Meta(description="Its number in the body.")]
     job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
@@ -47,10 +47,10 @@ class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     answer_example={"lines": 2, "created": 2},
 )  # fmt: skip
 async def create_jobs(call: Call) -> Answer:
-    """One job per line, as for POST /jobs. Lines are made in chunks, each all or nothing; if one is
-    refused the answer is 422 with `created` and `errors` by line number, and the other chunks are made
-    all the same. With `existing=replace` the same body can be sent again: jobs that are there already are
-    changed, or stay as they are."""
+    """One job per line, as for POST /jobs. Lines are made in chunks, each all or nothing. If a line is
+    refused, the answer is 422 with `created` and with `errors` by line number; the other chunks are still
+    made. With `existing=replace` the same body can be sent again: existing jobs are changed, or stay as they
+    are."""
     query = call.query(BulkQuery)
     body = LinesBody(call, query.chunk)
     counts, results = Counter[Result](), list[BulkResult]()

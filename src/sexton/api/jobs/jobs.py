@@ -55,8 +55,8 @@ MICROSECOND = timedelta(microseconds=1)
     routes.CREATE_JOB, status=201, answer=JobView, example=examples.JOB_REQUEST, answer_example=examples.JOB
 )
 async def create_job(call: Call) -> Answer:
-    """Only `name` and `schedule` are needed; everything else has a default. `warnings` says what is
-    allowed but probably not meant, such as a handler that no live worker knows."""
+    """Only `name` and `schedule` are required; everything else has a default. `warnings` names what is
+    allowed but probably a mistake, such as a handler that no live worker has."""
     job = await making.create(call.context, read_spec(call.body))
     return Answer(job, headers={**_etag(job), "Location": f"{PREFIX}/jobs/{job.job_id}"})
 
@@ -70,9 +70,9 @@ async def create_job(call: Call) -> Answer:
     answer_example=[examples.JOB],
 )
 async def list_jobs(call: Call) -> Answer:
-    """In the order in which they were made, of their names, or in which they fire next: then paused ones come
-    last, and those that fire no more are left out. `Sexton-Total` says how many there are in all, and
-    `Sexton-Total-Estimated` that it is an estimate."""
+    """In the order of creation, of their names, or of their next run: then paused jobs come last, and jobs
+    that do not fire again are left out. `Sexton-Total` is how many there are in all; `Sexton-Total-Estimated`
+    says that this is an estimate."""
     query = call.query(JobsQuery)
     chosen = filter_of(query)
     page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
@@ -95,8 +95,8 @@ async def get_job(call: Call) -> Answer:
     answer_example=examples.JOB,
 )  # fmt: skip
 async def edit_job(call: Call) -> Answer:
-    """Changes the fields that are given, and no others; null puts one back to its default. With `If-Match`
-    the edit is refused if the job was edited meanwhile. Runs that have started keep their definition."""
+    """Changes only the given fields; null resets a field to its default. With `If-Match` the edit is refused
+    if the job has been edited since. Runs that have started keep their definition."""
     changes = call.json(dict[str, Any])
     job = await editing.edit(
         call.context, call.path("job"), changes, expected_revision=call.expected_revision
@@ -109,12 +109,15 @@ async def edit_job(call: Call) -> Answer:
     answer_example=examples.JOB,
 )  # fmt: skip
 async def put_job(call: Call) -> Answer:
-    """Afterwards the job is exactly what the body says: 201 if it is new, 200 if it was replaced. The same
-    again changes nothing. `name` may be left out of the body."""
+    """Afterwards the job is exactly what the body says: 201 if it is new, 200 if it was replaced. Repeating
+    the request changes nothing. `name` may be left out of the body."""
     body, name = call.json(dict[str, Any]), call.path("name")
     if body.setdefault("name", name) != name:
         raise InvalidField(
-            "name_differs", "the name in the body is not that of the path", field="name", hint="leave it out"
+            "name_differs",
+            f"the body names the job {body['name']}, the path {name}",
+            field="name",
+            hint="leave it out",
         )
     job, created = await editing.replace(
         call.context, name, read_spec(body), expected_revision=call.expected_revision
@@ -125,8 +128,8 @@ async def put_job(call: Call) -> Answer:
 
 @operation(routes.DELETE_JOB, status=204)
 async def delete_job(call: Call) -> Answer:
-    """The job fires no more, its name is free, waiting runs are cancelled; running ones finish, unless
-    `cancel_running` is true. Its history stays."""
+    """The job stops firing, its name becomes free, and waiting runs are cancelled. Running runs finish,
+    unless `cancel_running` is true. Its history stays."""
     query = call.query(DeleteQuery)
     await state.delete(call.context, call.path("job"), cancel_running=query.cancel_running)
     return Answer()
@@ -134,9 +137,9 @@ async def delete_job(call: Call) -> Answer:
 
 @operation(routes.RESTORE_JOB, answer=JobView, answer_example=examples.JOB)
 async def restore_job(call: Call) -> Answer:
-    """A deleted job fires again, as it was, by its id or the name that it had. What fell due meanwhile is
-    skipped as `deleted`; runs that were cancelled stay so. Refused if another job has its name by now. It can
-    be restored as long as it is kept, which is as long as history is."""
+    """A deleted job fires again as before; name it by its id or its former name. Occurrences that fell due in
+    between are skipped as `deleted`; cancelled runs stay cancelled. Refused if another job has its name now.
+    It can be restored as long as its history is kept."""
     job = await restore(call.context, call.path("job"))
     return Answer(job, headers=_etag(job))
 
@@ -147,7 +150,7 @@ async def restore_job(call: Call) -> Answer:
     answer_example={**examples.JOB, "status": "paused", "next_run_at": None, "next_run_local": None},
 )  # fmt: skip
 async def pause_job(call: Call) -> Answer:
-    """Runs that have fired go on. What falls due meanwhile is recorded as paused."""
+    """Runs that have fired continue. Occurrences that fall due during the pause are skipped as `paused`."""
     wish = call.json(PauseRequest, optional=True)
     job = await state.pause(call.context, call.path("job"), reason=wish.reason, until=wish.until)
     return Answer(job, headers=_etag(job))
@@ -155,7 +158,7 @@ async def pause_job(call: Call) -> Answer:
 
 @operation(routes.RESUME_JOB, answer=JobView, answer_example=examples.JOB)
 async def resume_job(call: Call) -> Answer:
-    """Goes on with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
+    """Continues with the next occurrence. A one-off job whose time has passed follows its `missed_window`."""
     job = await state.resume(call.context, call.path("job"))
     return Answer(job, headers=_etag(job))
 
@@ -169,8 +172,8 @@ async def resume_job(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def reschedule_job(call: Call) -> Answer:
-    """A job for one instant is moved to this time. Of any other the next occurrence is moved there; what the
-    schedule says until then is skipped as `rescheduled`, and afterwards the schedule goes on."""
+    """A one-off job is moved to this time. For any other job, the next occurrence is moved there: occurrences
+    of the schedule until then are skipped as `rescheduled`, and then the schedule continues."""
     wish = call.json(RescheduleRequest)
     job = await editing.reschedule(
         call.context, call.path("job"), wish.at, expected_revision=call.expected_revision
@@ -184,7 +187,7 @@ async def reschedule_job(call: Call) -> Answer:
 )  # fmt: skip
 async def skip_next_occurrence(call: Call) -> Answer:
     """The next occurrence does not fire: it is skipped as `rescheduled`, and `why` says that it was left out.
-    The last one cannot be skipped: pause or delete the job."""
+    The last occurrence cannot be skipped: pause or delete the job."""
     wish = call.json(SkipRequest, optional=True)
     at = None if wish.at is None else aware(wish.at, "at")
     job = await editing.skip_next(
@@ -198,7 +201,7 @@ async def skip_next_occurrence(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk2", "job": "send-weekly-report"},
 )  # fmt: skip
 async def run_job(call: Call) -> Answer:
-    """Beside its schedule, which it does not change. Its idempotency key is its own."""
+    """An extra run; the schedule does not change. It has an idempotency key of its own."""
     wish = call.json(RunRequest, optional=True)
     ref = call.path("job")
     run_id = await trigger.run_now(call.context, ref, payload=wish.payload)
@@ -211,7 +214,7 @@ async def run_job(call: Call) -> Answer:
     answer_example=examples.BACKFILL,
 )  # fmt: skip
 async def backfill_job(call: Call) -> Answer:
-    """Runs the occurrences of a range in the past, with the lowest priority and the idempotency keys of those
+    """Runs the occurrences of a past range, with the lowest priority and the idempotency keys of those
     occurrences. `dry_run` only lists them."""
     wish = call.json(BackfillRequest)
     done = await trigger.backfill(
@@ -227,7 +230,7 @@ async def backfill_job(call: Call) -> Answer:
 
 @operation(routes.PREVIEW_JOB, heavy=True, answer=previewing.Preview, answer_example=examples.PREVIEW)
 async def preview_job(call: Call) -> Answer:
-    """When it fires next, with the local time, and what clock changes and excluded days take away."""
+    """When it fires next, in UTC and local time, and which times clock changes and excluded days remove."""
     query = call.query(PreviewQuery)
     return Answer(await previewing.preview_job(call.context, call.path("job"), count=query.count))
 
@@ -238,8 +241,8 @@ async def preview_job(call: Call) -> Answer:
     answer_example={**examples.PREVIEW, "shares_minute": 4, "shares_estimated": False, "spread_offer": None},
 )  # fmt: skip
 async def preview_spec(call: Call) -> Answer:
-    """The body is that of POST /jobs; `name` may be left out. `shares_minute` says how many jobs are due next
-    in the minute of its first occurrence, and `spread_offer` by how much to spread it if they are many."""
+    """The body is that of POST /jobs; `name` may be left out. `shares_minute` is how many jobs are due in the
+    minute of its first occurrence. `spread_offer` is how far to spread it if there are many."""
     query = call.query(PreviewQuery)
     spec = read_spec({"name": "preview", **call.json(dict[str, Any])})
     shown = previewing.preview(spec, count=query.count, now=clock.now())
@@ -248,8 +251,8 @@ async def preview_spec(call: Call) -> Answer:
 
 @operation(routes.LIST_JOB_RUNS, shared=True, lists=True, answer=list[RunView], answer_example=[examples.RUN])
 async def list_job_runs(call: Call) -> Answer:
-    """Live ones first, the newest at the top, then ended ones, the latest at the top. `include=skipped` lists
-    skipped occurrences among them."""
+    """Live runs first, the newest at the top; then ended runs, the latest at the top. `include=skipped` adds
+    skipped occurrences."""
     query = call.query(JobRunsQuery)
     chosen = RunFilter(
         job=await find(call.context, call.path("job"), deleted=True),
@@ -265,8 +268,8 @@ async def list_job_runs(call: Call) -> Answer:
     answer_example=examples.OCCURRENCES,
 )  # fmt: skip
 async def list_job_occurrences(call: Call) -> Answer:
-    """Every nominal time of the range, in order, with its one disposition: fired, upcoming, or skipped and
-    why."""
+    """Every nominal time of the range, in order, with its one disposition: fired, upcoming, or skipped with
+    the reason."""
     query = call.query(OccurrencesQuery)
     now = clock.now()
     start = now - DAY if query.start is None else aware(query.start, "start")
@@ -286,7 +289,7 @@ async def list_job_occurrences(call: Call) -> Answer:
 
 @operation(routes.EXPLAIN_JOB, heavy=True, answer=list[Why], answer_example=examples.WHY)
 async def explain_job(call: Call) -> Answer:
-    """One line each: fired on time or late, skipped because …, waiting because …, due in …"""
+    """One line for each: fired on time or late, skipped because …, waiting because …, due in …"""
     query = call.query(WhyQuery)
     job = await require_job(call.context, call.path("job"))
     at = None if query.at is None else aware(query.at, "at")

@@ -69,10 +69,9 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
     ],
 )  # fmt: skip
 async def list_queues(call: Call) -> Answer:
-    """The queues that jobs have used or that have limits, by name, with what waits in them, and how many runs
-    come in and end per second: a run counts for the queue that its job has. A run of the
-    queue of notifications may stand for thousands of messages: `messages` counts those, and how many workers
-    would send them in time."""
+    """The queues that jobs have used or that have limits, by name: what waits in them, and how many runs
+    arrive and end per second. A run counts for the queue of its job. A run of the queue of notifications may
+    stand for thousands of messages: `messages` counts those, and how many workers would send them in time."""
     query = call.query(QueuesQuery)
     found = await limits.list_queues(call.context)
     passed = await read_throughput(call.context)
@@ -107,8 +106,8 @@ async def _shown(context: Context, queue: QueueView, passed: Throughput, query: 
     example={"concurrency": 20, "key_concurrency": 2, "rate": 5, "burst": 10}, answer_example=EXAMPLE,
 )  # fmt: skip
 async def put_queue(call: Call) -> Answer:
-    """Afterwards it has exactly these limits; `{}` removes them all. What runs already goes on, and counts. A
-    queue may have limits before a job uses it."""
+    """Afterwards it has exactly these limits; `{}` removes them all. Runs that have started continue, and
+    count. A queue may have limits before a job uses it."""
     wish = call.json(Limits)
     return Answer(await limits.set_limits(call.context, call.path("queue"), wish))
 
@@ -118,7 +117,7 @@ async def put_queue(call: Call) -> Answer:
     answer_example={**EXAMPLE, "key_concurrency": None},
 )  # fmt: skip
 async def change_queue(call: Call) -> Answer:
-    """Changes the limits that are given, and no others; null removes one."""
+    """Changes only the given limits; null removes one."""
     wish = call.json(LimitChanges)
     return Answer(await limits.change_limits(call.context, call.path("queue"), wish))
 
@@ -130,7 +129,7 @@ async def change_queue(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def pause_queue(call: Call) -> Answer:
-    """Nothing more is taken from it: its jobs fire, their runs stay pending. What runs goes on."""
+    """No run of it starts: its jobs fire, and their runs stay pending. Runs that have started continue."""
     wish = call.json(QueuePauseRequest, optional=True)
     paused = await limits.pause_queue(call.context, call.path("queue"), reason=wish.reason)
     return Answer(paused)
@@ -138,5 +137,5 @@ async def pause_queue(call: Call) -> Answer:
 
 @operation(routes.RESUME_QUEUE, answer=QueueView, answer_example=EXAMPLE)
 async def resume_queue(call: Call) -> Answer:
-    """Workers go on with what waits, within its limits."""
+    """Workers continue with the waiting runs, within its limits."""
     return Answer(await limits.resume_queue(call.context, call.path("queue")))

@@ -1,8 +1,7 @@
-"""What can be asked over HTTP about jobs, queues and targets, as a table: method, path, query and body of
-every operation.
+"""The routes of jobs, queues and targets: method, path, query and body of every operation.
 
-The command line takes the paths and options of its commands from the tables of routes. So nothing in these
-modules may need the server or the database: importing those takes longer than a command may.
+The command line takes the paths and options of its commands from these tables. So these modules must not
+import the server or the database: that takes longer than a command may.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RescheduleRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When it is to run next."""
+    """When it runs next."""
 
     at: Annotated[
         str, Meta(description="An instant, a local time in the job's zone, or a while from now: `in 10m`.")
@@ -98,7 +97,7 @@ class RescheduleRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which occurrence is meant."""
+    """Which occurrence to skip."""
 
     at: Annotated[
         datetime | None, Meta(description="Only if this is the next one; so the same call twice skips one.")
@@ -106,7 +105,7 @@ class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ActionFilter(JobChoice, frozen=True, kw_only=True):
-    """Which jobs are meant. At least one of the fields, or `all`."""
+    """Which jobs. Needs at least one of the fields, or `all`."""
 
     all: Annotated[bool, Meta(description="Say that every job is meant.")] = False
     ids: Annotated[

@@ -1,4 +1,4 @@
-"""Trying targets out over HTTP."""
+"""Testing targets over HTTP."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sexton.targets.trial import Trial, try_target
     },
 )  # fmt: skip
 async def send_test(call: Call) -> Answer:
-    """Carry a target out once, at once, in the process that answers: what a run would send is sent, with ids
+    """Carry a target out once, now, in the process that answers. It sends what a run would send, with ids
     that no run has (`r_0`, and an idempotency key that begins with `test:`). Nothing is kept. Handlers are
     not called: run the job instead. Commands need a process that was started with `--allow-shell`."""
     wish = call.json(TrialRequest)
@@ -38,7 +38,7 @@ async def send_test(call: Call) -> Answer:
         job_id = job.job_id
     else:
         target = read_target(wish.target, payload)
-    # It may send secrets: that it was asked for is kept, whatever comes of it.
+    # It may send secrets, so the request is recorded even if it fails.
     number, detail = None if job_id is None else decode_id("j", job_id), {"target": target}
     await record(call.context, "target.tested", job_id, name, job_id=number, detail=detail)
     trial = await try_target(

@@ -1,5 +1,4 @@
-"""Calling many messages off over HTTP, and taking that back: a call goes through some of them, and says where
-the next one goes on."""
+"""Acting on many messages over HTTP: a call acts on some of them, and says where the next call continues."""
 
 from __future__ import annotations
 
@@ -19,10 +18,10 @@ from sexton.notifications.tally import NotificationTally
     answer_example={"matched": 41, "done": 41},
 )  # fmt: skip
 async def act_on_notifications(call: Call) -> Answer:
-    """Calls off the messages that a filter means and that were not submitted, or restores those that were
-    called off and whose time is to come, as it would be done to each: up to `limit` of them, together. If
-    there are more, the answer has a `cursor`; the same request with that as `after` goes on. A message that
-    is refused does not keep the others: `refused` says why, by code. `dry_run` counts."""
+    """Cancels the messages that match a filter and were not submitted, or restores those that were cancelled
+    and whose time is in the future, each as the call for one message would: up to `limit` of them, in one
+    transaction. If there are more, the answer has a `cursor`; the same request with it as `after` continues.
+    A refused message does not stop the others: `refused` gives the reasons by code. `dry_run` counts."""
     wish = call.json(NotificationActionRequest)
     given, ids = wish.filter, wish.filter.ids
     if ids is not None:

@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about campaigns and their audiences, as a table; see `routes`."""
+"""The routes of campaigns and their audiences."""
 
 from __future__ import annotations
 

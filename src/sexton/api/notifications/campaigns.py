@@ -132,8 +132,8 @@ LINES = 5000
     answer_example={**ANSWER, "status": "scheduled", "check": None, "started_at": None, "prepared_at": None},
 )  # fmt: skip
 async def create_campaign(call: Call) -> Answer:
-    """A template to an audience. With a time and without `draft` it goes then; otherwise it is a draft until
-    it is started. An audience in SQL needs the role admin in all namespaces."""
+    """A template to an audience. With a time and without `draft` it goes out then; otherwise it is a draft
+    until it is started. An audience in SQL needs the role admin in all namespaces."""
     spec = call.json(CampaignSpec)
     if spec.audience.sql is not None:
         call.caller.require(Role.ADMIN, call.context.namespace, cluster=True)
@@ -149,21 +149,21 @@ async def list_campaigns(call: Call) -> Answer:
 
 @operation(routes.GET_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def get_campaign(call: Call) -> Answer:
-    """With its counts, its speed and when it will have ended."""
+    """With its counts, its speed and its expected end."""
     return Answer(await campaign_view.get_campaign(call.context, call.path("campaign")))
 
 
 @operation(routes.GET_CAMPAIGN_PROGRESS, answer=CampaignProgress, answer_example=PROGRESS)
 async def get_campaign_progress(call: Call) -> Answer:
-    """What was sent in each minute and on which channel, what is held and why, the waves of its messages, and
-    what held it as a whole. Of a large campaign the latest messages are counted."""
+    """What was sent in each minute and on each channel, what is held and why, the waves of its messages, and
+    what paused it. For a large campaign only the latest messages are counted."""
     return Answer(await campaign_progress.read_progress(call.reading, call.path("campaign")))
 
 
 @operation(routes.CHECK_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, answer_example=CHECK)
 async def check_campaign(call: Call) -> Answer:
-    """How many by zone and when, how many cannot be reached, for how many a variable is missing. Before its
-    ledger is written, of the audience as it is now, up to a million."""
+    """How many recipients by zone and when, how many cannot be reached, and for how many a variable is
+    missing. Until its messages are written, the present audience is checked, up to a million recipients."""
     number = decode_id(CAMPAIGN, call.path("campaign"))
     if number is None:
         raise not_found("campaign", call.path("campaign"))
@@ -174,8 +174,8 @@ async def check_campaign(call: Call) -> Answer:
     routes.START_CAMPAIGN, answer=CampaignView, example={}, answer_example={**ANSWER, "status": "scheduled"}
 )
 async def start_campaign(call: Call) -> Answer:
-    """A draft goes at its time, or at once if it has none. One that is scheduled goes at its time all the
-    same, unless `now` says otherwise."""
+    """A draft goes out at its time, or at once if it has none. A scheduled campaign still goes out at its
+    time, unless `now` is true."""
     wish = call.json(StartRequest, optional=True)
     return Answer(await campaign.start(call.context, call.path("campaign"), at_once=wish.now))
 
@@ -185,14 +185,14 @@ async def start_campaign(call: Call) -> Answer:
     answer_example={**ANSWER, "status": "paused"},
 )  # fmt: skip
 async def pause_campaign(call: Call) -> Answer:
-    """No batch begins any more; what a provider was given is settled."""
+    """No further batch begins; messages that a provider already has are settled."""
     wish = call.json(CampaignReason, optional=True)
     return Answer(await campaign.pause(call.context, call.path("campaign"), reason=wish.reason))
 
 
 @operation(routes.RESUME_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def resume_campaign(call: Call) -> Answer:
-    """After a pause, after a look at the canary, or though it was found late."""
+    """After a pause, after checking the canary, or although it is late."""
     return Answer(await campaign.resume(call.context, call.path("campaign")))
 
 
@@ -208,14 +208,14 @@ async def cancel_campaign(call: Call) -> Answer:
 
 @operation(routes.RESEND_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def resend_campaign(call: Call) -> Answer:
-    """A person's word: messages that are `unconfirmed` may have gone out, and go out again. A campaign that
-    is done goes on with them."""
+    """An operator's decision: messages that are `unconfirmed` may have gone out, and go out again. A campaign
+    that is done continues with them."""
     return Answer(await unconfirmed.resend_campaign(call.context, call.path("campaign")))
 
 
 @operation(routes.CONFIRM_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)
 async def confirm_campaign(call: Call) -> Answer:
-    """A person's word: messages that are `unconfirmed` have gone out, and count as sent."""
+    """An operator's decision: messages that are `unconfirmed` have gone out, and count as sent."""
     return Answer(await unconfirmed.confirm_campaign(call.context, call.path("campaign")))
 
 
@@ -223,7 +223,8 @@ async def confirm_campaign(call: Call) -> Answer:
     routes.PUT_SEGMENT, answer=SegmentView, example={"filter": SEGMENT["filter"]}, answer_example=SEGMENT
 )
 async def put_segment(call: Call) -> Answer:
-    """A filter on the fields of recipients. A campaign uses it as it is when its ledger is written."""
+    """A filter on the fields of recipients. A campaign uses the segment as it is when its messages are
+    written."""
     return Answer(await audience.put_segment(call.context, call.path("segment"), call.json(SegmentSpec)))
 
 
@@ -235,13 +236,13 @@ async def list_segments(call: Call) -> Answer:
 
 @operation(routes.GET_SEGMENT, heavy=True, answer=SegmentView, answer_example=SEGMENT)
 async def get_segment(call: Call) -> Answer:
-    """With how many recipients meet it."""
+    """With the number of recipients that match it."""
     return Answer(await audience.get_segment(call.reading, call.path("segment")))
 
 
 @operation(routes.DELETE_SEGMENT, status=204)
 async def delete_segment(call: Call) -> Answer:
-    """Campaigns whose ledger is written keep it."""
+    """Campaigns whose messages are written are not affected."""
     await audience.delete_segment(call.context, call.path("segment"))
     return Answer(None)
 
@@ -251,8 +252,8 @@ async def delete_segment(call: Call) -> Answer:
     example='{"user_id": "ann", "vars": {"seat": "12A"}}\n{"user_id": "bob"}\n', answer_example=LIST,
 )  # fmt: skip
 async def put_audience(call: Call) -> Answer:
-    """One recipient per line, with variables of its own; with `text/csv` the first line names the columns,
-    and all but user_id are variables. The list before is replaced when all lines are there."""
+    """One recipient per line, with its own variables. With `text/csv`, the first line names the columns; all
+    but user_id are variables. The previous list is replaced once all lines have arrived."""
     members = _csv_members(call) if is_csv(call) else _members(call)
     return Answer(await audience.upload(call.context, call.path("audience"), members))
 
@@ -265,13 +266,13 @@ async def list_audiences(call: Call) -> Answer:
 
 @operation(routes.GET_AUDIENCE, answer=AudienceView, answer_example=LIST)
 async def get_audience(call: Call) -> Answer:
-    """How many it names."""
+    """With the number of recipients."""
     return Answer(await audience.get_audience(call.reading, call.path("audience")))
 
 
 @operation(routes.DELETE_AUDIENCE, status=204)
 async def delete_audience(call: Call) -> Answer:
-    """Campaigns whose ledger is written keep it."""
+    """Campaigns whose messages are written are not affected."""
     await audience.delete_audience(call.context, call.path("audience"))
     return Answer(None)
 

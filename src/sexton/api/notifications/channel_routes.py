@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about channels, suppressions and inboxes, as a table; see `routes`."""
+"""The routes of channels, suppressions and inboxes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ INBOX = "inbox"
 
 
 class ProviderTest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to try a provider out."""
+    """How to test a provider."""
 
     address: Annotated[
         Annotated[str, Meta(max_length=2000)] | None,
-        about("Where a test message goes; null: the other side is reached, and nothing is sent."),
+        about("Where a test message goes; null: only connect, and send nothing."),
     ] = None
 
 

@@ -86,7 +86,7 @@ WRITTEN: dict[str, Any] = {
 
 @operation(routes.LIST_CHANNELS, answer=list[ChannelHealth], answer_example=[HEALTH])
 async def list_channel_health(call: Call) -> Answer:
-    """What each provider of the namespace has done, and whether it is asked at the moment."""
+    """What each provider of the namespace has sent, and whether it is in use now."""
     return Answer(await list_channels(call.reading, call.services.settings))
 
 
@@ -102,20 +102,20 @@ async def list_outbox(call: Call) -> Answer:
     routes.PUT_PROVIDER, answer=ProviderView, errors=(409,), example=PROVIDER_REQUEST, answer_example=PROVIDER
 )
 async def put_provider(call: Call) -> Answer:
-    """Say who sends the messages of a channel. A change counts from the next message on. Passwords are
-    secrets, named as `${secret:name}`."""
+    """Say who sends the messages of a channel. A change applies from the next message. Passwords are secrets,
+    written as `${secret:name}`."""
     return Answer(await configured.put_provider(call.context, call.path("provider"), call.json(ProviderSpec)))
 
 
 @operation(routes.LIST_PROVIDERS, answer=list[ProviderView], answer_example=[PROVIDER])
 async def list_providers(call: Call) -> Answer:
-    """By channel, in the order in which they are asked."""
+    """By channel, in the order in which they are tried."""
     return Answer(await configured.list_providers(call.reading))
 
 
 @operation(routes.GET_PROVIDER, answer=ProviderView, answer_example=PROVIDER)
 async def get_provider(call: Call) -> Answer:
-    """What it was told; secrets by their names."""
+    """Its configuration; secrets are shown by name."""
     return Answer(await configured.get_provider(call.context, call.path("provider")))
 
 
@@ -132,15 +132,15 @@ async def delete_provider(call: Call) -> Answer:
     answer_example={"success": True, "outcome": "accepted", "detail": ""},
 )  # fmt: skip
 async def test_provider(call: Call) -> Answer:
-    """Reach the other side, or send a test message to an address; in the process that answers. Nothing of it
-    is kept but that it was tried."""
+    """Connect to the provider, or send a test message to an address; done by the process that answers. Only
+    the fact of the test is recorded."""
     wish = call.json(routes.ProviderTest, optional=True)
     found = await try_provider(call.context, call.services.settings, call.path("provider"), wish.address)
     return Answer(found)
 
 
 async def _authorise_report(call: Call) -> None:
-    """The signature is the credential: the provider whose name is in the path has made it."""
+    """The signature is the credential: it must be made by the provider that the path names."""
     query = call.query(routes.ReportQuery)
     settings, request = call.services.settings, call.request
     origin = settings.public_origin() or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
@@ -164,8 +164,8 @@ async def _authorise_report(call: Call) -> None:
     body_types=("application/json", FORM), answer_example={"events": 1, "matched": 1, "noted": 1},
 )  # fmt: skip
 async def take_provider_report(call: Call) -> Answer:
-    """What became of messages, from the provider itself and signed by it: by Twilio as Twilio does, by others
-    as Standard Webhooks has it, with the secret of the provider's configuration."""
+    """What became of messages, reported and signed by the provider itself: as Twilio signs, or as in Standard
+    Webhooks, with the secret of the provider's configuration."""
     namespace, events = call.request.state.report
     context = replace(call.context, namespace=namespace, actor=f"provider {call.path('provider')}")
     return Answer(await take_report(context, call.path("provider"), events))
@@ -189,7 +189,7 @@ def _card(title: str, text: str, *, button: bool = False) -> Answer:
     answer_example="<!doctype html>…",
 )  # fmt: skip
 async def show_unsubscribe(call: Call) -> Answer:
-    """A page with a button. Looking at it changes nothing: mail programs look at links by themselves."""
+    """A page with a button. Opening it changes nothing: mail programs open links by themselves."""
     link: Unsubscription = call.request.state.link
     return _card("Unsubscribe", f"Do you want no more {link.subject}?", button=True)
 
@@ -199,7 +199,8 @@ async def show_unsubscribe(call: Call) -> Answer:
     answer_example="<!doctype html>…", body_types=(FORM, "multipart/form-data"), kept=False,
 )  # fmt: skip
 async def unsubscribe_by_link(call: Call) -> Answer:
-    """What mail programs post to with one click (RFC 8058), and the button of the page. Twice is once."""
+    """The target of one-click unsubscribing (RFC 8058) and of the button of the page. Repeating it changes
+    nothing."""
     link: Unsubscription = call.request.state.link
     await unsubscribe(replace(call.context, namespace=link.namespace, actor="the recipient"), link)
     return _card("Unsubscribed", f"You get no more {link.subject}.")
@@ -207,7 +208,7 @@ async def unsubscribe_by_link(call: Call) -> Answer:
 
 @operation(routes.LIST_SUPPRESSIONS, lists=True, answer=list[SuppressionView], answer_example=[SUPPRESSION])
 async def list_suppressed(call: Call) -> Answer:
-    """By channel and address: hard bounces, complaints, addresses that unsubscribed."""
+    """By channel and address: hard bounces, complaints, and addresses that unsubscribed."""
     return call.paged(await list_suppressions(call.reading, **call.filters(routes.SuppressionsQuery)))
 
 
@@ -216,13 +217,13 @@ async def list_suppressed(call: Call) -> Answer:
     answer_example={**SUPPRESSION, "reason": "asked by phone"},
 )  # fmt: skip
 async def suppress(call: Call) -> Answer:
-    """Messages to it are not sent, and say so."""
+    """Messages to this address are not sent; they say why."""
     spec = call.json(SuppressionSpec, optional=True)
     return Answer(await put_suppression(call.context, call.path("channel"), call.path("address"), spec))
 
 
 @operation(routes.DELETE_SUPPRESSION, status=204)
 async def release_suppression(call: Call) -> Answer:
-    """Messages are sent to it again."""
+    """Messages are sent to this address again."""
     await delete_suppression(call.context, call.path("channel"), call.path("address"))
     return Answer()

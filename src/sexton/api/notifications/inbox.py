@@ -1,4 +1,4 @@
-"""Inboxes over HTTP. The token in the address opens one inbox, and nothing else."""
+"""Inboxes over HTTP. The token in the path opens one inbox, and nothing else."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ STREAM_EXAMPLE = {"event": "unread", "id": "i_1", "data": '{"unread":1}'}
     },
 )  # fmt: skip
 async def create_recipient_token(call: Call) -> Answer:
-    """For the recipient's own application: it opens this one inbox until it ends."""
+    """For the recipient's own application: it opens this one inbox until the token expires."""
     spec = call.json(InboxTokenSpec, optional=True)
     made = await create_inbox_token(
         call.context, call.path("user_id"), spec, call.services.settings.secret_key
@@ -74,7 +74,7 @@ def _opened(call: Call) -> tuple[Context, str]:
     routes.LIST_INBOX, lists=True, answer=list[InboxItem], authorise=_authorise, answer_example=[ITEM_EXAMPLE]
 )
 async def list_recipient_inbox(call: Call) -> Answer:
-    """The latest first; archived ones only if they are asked for."""
+    """The latest first; archived items only on request."""
     query = call.query(routes.InboxQuery)
     context, user_id = _opened(call)
     page = await list_inbox(
@@ -100,7 +100,8 @@ async def count_recipient_inbox(call: Call) -> Answer:
     answer_example=[{**ITEM_EXAMPLE, "read_at": "2027-03-01T12:05:00Z"}],
 )  # fmt: skip
 async def mark_recipient_inbox(call: Call) -> Answer:
-    """Read, archived, or neither again; those that are named, or all. Reading is a line of `why`."""
+    """Mark items as read or archived, or undo it: the named items, or all. Reading an item adds a line to
+    `why`."""
     return Answer(await mark_inbox(*_opened(call), call.json(MarkSpec)))
 
 
@@ -109,8 +110,9 @@ async def mark_recipient_inbox(call: Call) -> Answer:
     answer_example=STREAM_EXAMPLE,
 )  # fmt: skip
 async def stream_recipient_inbox(call: Call) -> Answer:
-    """Server-sent events: `message` with each new one, `unread` with their number whenever it changes. A
-    browser that comes back goes on after the last one it has (`Last-Event-ID`). It ends with the token."""
+    """Server-sent events: `message` with each new item, `unread` with the number of unread items whenever it
+    changes. A browser that reconnects continues after its last event (`Last-Event-ID`). The stream ends when
+    the token expires."""
     namespace, user_id, until = call.request.state.inbox
     after = decode_id(ITEM, call.request.headers.get("last-event-id", ""))
     feed = call.services.inboxes

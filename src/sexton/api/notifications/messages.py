@@ -86,8 +86,8 @@ class NotificationsAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
 )  # fmt: skip
 async def create_notification(call: Call) -> Answer:
     """To a recipient or an address, at an instant, at a local time of the recipient, or now. A local time
-    that happens twice or not at all is refused with its candidates; so are variables that are missing or of
-    another type than the template declares."""
+    that happens twice or not at all is refused with its candidates. Variables that are missing, or whose type
+    differs from the template's, are refused."""
     made = await message.create_message(call.context, call.json(NotificationSpec))
     return Answer(made, headers={"Location": f"{PREFIX}/notifications/{made.notification_id}"})
 
@@ -98,9 +98,9 @@ async def create_notification(call: Call) -> Answer:
     answer_example={"lines": 1, "created": 1},
 )  # fmt: skip
 async def create_notifications(call: Call) -> Answer:
-    """One message per line, as for POST /notifications. Lines are scheduled in chunks, each all or nothing;
-    if one is refused the answer is 422 with `created` and `errors` by line number, and the other chunks are
-    scheduled all the same."""
+    """One message per line, as for POST /notifications. Lines are scheduled in chunks, each all or nothing.
+    If a line is refused, the answer is 422 with `created` and with `errors` by line number; the other chunks
+    are still scheduled."""
     query = call.query(NotificationsBulkQuery)
     body = LinesBody(call, query.chunk)
     created, ids = 0, list[str]()
@@ -125,10 +125,10 @@ async def create_notifications(call: Call) -> Answer:
     routes.LIST_NOTIFICATIONS, lists=True, answer=list[NotificationView], answer_example=[NOTIFICATION]
 )
 async def list_notifications(call: Call) -> Answer:
-    """The latest first, those of campaigns as well; with `campaign_id` by the ids of their recipients. With
-    `status` or `template_id` a page may have fewer messages than asked for and yet a next one: it ends where
-    it has read enough. The first page says how many there are in all, unless there are too many to look
-    through."""
+    """The latest first, messages of campaigns included; with `campaign_id`, by the ids of their recipients.
+    With `status` or `template_id`, a page may have fewer messages than asked for although there is a next
+    one: the server stops after reading enough rows. The first page says how many there are in all, unless
+    there are too many to count."""
     query = call.query(NotificationsQuery)
     chosen = read.chosen_by(query.user_id, query.status, query.template_id, query.campaign_id)
     page = await read.list_messages(call.reading, **call.filters(NotificationsQuery))
@@ -143,7 +143,7 @@ async def list_notifications(call: Call) -> Answer:
     answer_example={"timezone": "Europe/Berlin", "quiet_passes": ["asap"]},
 )  # fmt: skip
 async def get_notification_settings(call: Call) -> Answer:
-    """For recipients that have none of their own."""
+    """For recipients without settings of their own."""
     return Answer(await settings.get_settings(call.context))
 
 
@@ -156,7 +156,7 @@ async def get_notification_settings(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def set_notification_settings(call: Call) -> Answer:
-    """They hold for messages that are decided about from now on."""
+    """They apply to messages that are decided from now on."""
     return Answer(await settings.set_settings(call.context, call.json(NotificationSettings)))
 
 
@@ -177,7 +177,7 @@ async def why_notification(call: Call) -> Answer:
     answer_example={**NOTIFICATION, "status": "cancelled", "next_at": None},
 )  # fmt: skip
 async def cancel_notification(call: Call) -> Answer:
-    """Once this has answered, it does not go out. What was submitted already is refused."""
+    """After this answer, it does not go out. Refused if it was submitted already."""
     return Answer(await message.cancel_message(call.context, call.path("notification")))
 
 
@@ -186,16 +186,15 @@ async def cancel_notification(call: Call) -> Answer:
     answer_example=NOTIFICATION,
 )  # fmt: skip
 async def reschedule_notification(call: Call) -> Answer:
-    """It expires as long after the new time as it would have after the old one. What was submitted already is
-    refused."""
+    """The time until it expires stays as long as before. Refused if it was submitted already."""
     wish = call.json(NotificationMove)
     return Answer(await message.move_message(call.context, call.path("notification"), wish))
 
 
 @operation(routes.RESEND_NOTIFICATION, answer=NotificationView, answer_example=NOTIFICATION)
 async def resend_notification(call: Call) -> Answer:
-    """A person's word: a message that is `unconfirmed` may have gone out, and goes out again; one that has
-    failed is tried again."""
+    """An operator's decision: a message that is `unconfirmed` may have gone out, and goes out again. A failed
+    message is retried."""
     return Answer(await unconfirmed.resend_message(call.context, call.path("notification")))
 
 
@@ -204,5 +203,5 @@ async def resend_notification(call: Call) -> Answer:
     answer_example={**NOTIFICATION, "status": "sent", "sent_at": "2027-03-14T08:00:01Z", "next_at": None},
 )  # fmt: skip
 async def confirm_notification(call: Call) -> Answer:
-    """A person's word: a message that is `unconfirmed` has gone out, and counts as sent."""
+    """An operator's decision: a message that is `unconfirmed` has gone out, and counts as sent."""
     return Answer(await unconfirmed.confirm_message(call.context, call.path("notification")))

@@ -40,7 +40,7 @@ RECIPIENT: dict[str, Any] = {
 
 
 class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was taken in."""
+    """What was stored."""
 
     lines: Annotated[int, about("How many recipients the body had.")]
     created: Annotated[int, about("How many are new.")]
@@ -60,10 +60,10 @@ async def list_recipients(call: Call) -> Answer:
     answer_example={"lines": 1, "created": 1, "changed": 0},
 )  # fmt: skip
 async def import_recipients(call: Call) -> Answer:
-    """One recipient per line, as JSON with `user_id`, or CSV whose first line names the columns; `field.NAME`
-    is a field of your own. What a line leaves out stays as it is. Lines are taken in chunks, each all or
-    nothing; if one is refused the answer is 422 with `errors` by line number, and the other chunks are taken
-    all the same. The same body can be sent again."""
+    """One recipient per line, as JSON with `user_id`, or as CSV whose first line names the columns;
+    `field.NAME` is a field of your own. Fields that a line leaves out keep their values. Lines are stored in
+    chunks, each all or nothing. If a line is refused, the answer is 422 with `errors` by line number; the
+    other chunks are still stored. The same body can be sent again."""
     query = call.query(RecipientsBulkQuery)
     body = LinesBody(call, query.chunk, RecipientCsv)
     taken, created = 0, 0
@@ -79,7 +79,7 @@ async def import_recipients(call: Call) -> Answer:
 
 @operation(routes.PUT_RECIPIENT, answer=RecipientView, example=REQUEST, answer_example=RECIPIENT)
 async def put_recipient(call: Call) -> Answer:
-    """What is left out is empty afterwards; PATCH leaves it as it is."""
+    """Fields that are left out become empty; PATCH keeps them."""
     spec = call.json(RecipientSpec)
     return Answer(await recipient.put_recipient(call.context, call.path("user_id"), spec))
 
@@ -89,7 +89,7 @@ async def put_recipient(call: Call) -> Answer:
     answer_example={**RECIPIENT, "timezone": "America/New_York"},
 )  # fmt: skip
 async def change_recipient(call: Call) -> Answer:
-    """What is left out stays as it is; null clears a field."""
+    """Fields that are left out keep their values; null clears a field."""
     call.json(RecipientSpec)
     changes = msgspec.json.decode(call.body)
     return Answer(await recipient.change_recipient(call.context, call.path("user_id"), changes))
@@ -108,7 +108,7 @@ async def get_recipient(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def export(call: Call) -> Answer:
-    """For a person who asks what is kept about them: the recipient, and the latest messages."""
+    """For a person who asks what is stored about them: the recipient, and the latest messages."""
     return Answer(await export_recipient(call.context, call.path("user_id")))
 
 
@@ -120,8 +120,8 @@ async def export(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def erase_recipient(call: Call) -> Answer:
-    """The recipient, the messages with all that became of them, counts and suppressed addresses. What waits
-    is not sent. The audit keeps that it was done, when and by whom."""
+    """Deletes the recipient, the messages with all their events, counts and suppressed addresses. Waiting
+    messages are not sent. The audit records that it was done, when and by whom."""
     return Answer(
         await recipient.erase_recipient(call.context, call.path("user_id"), reason=call.context.reason)
     )

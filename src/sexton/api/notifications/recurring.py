@@ -1,4 +1,4 @@
-"""Notifications that recur, digests and sequences over HTTP."""
+"""Recurring notifications, digests and sequences over HTTP."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ MEMBER: dict[str, Any] = {
 
 
 class StoppedSequences(msgspec.Struct, frozen=True):
-    """What an event has stopped."""
+    """The sequences that an event has stopped."""
 
     stopped: Annotated[list[str], about("The sequences that have ended for the recipient, by name.")]
 
 
-# Notifications that recur.
+# Recurring notifications.
 
 
 @operation(
@@ -110,9 +110,9 @@ class StoppedSequences(msgspec.Struct, frozen=True):
     answer_example=RECURRING,
 )  # fmt: skip
 async def create_notification_schedule(call: Call) -> Answer:
-    """Each time is a message of its own. Without `timezone` it goes by the recipient's, and follows when that
-    changes. A local time that a clock change leaves out or doubles is sent at the first instant after it, or
-    the first of the two."""
+    """Each time is a message of its own. Without `timezone` it uses the recipient's zone, and follows its
+    changes. A local time that a clock change skips is sent at the first instant after it; one that happens
+    twice, at the first of the two."""
     made = await recurring.create_recurring(call.context, call.json(RecurringSpec))
     return Answer(made, headers={"Location": f"{PREFIX}/notifications/schedules/{made.schedule_id}"})
 
@@ -121,7 +121,7 @@ async def create_notification_schedule(call: Call) -> Answer:
     routes.LIST_NOTIFICATION_SCHEDULES, lists=True, answer=list[RecurringView], answer_example=[RECURRING]
 )
 async def list_notification_schedules(call: Call) -> Answer:
-    """In the order in which they were made."""
+    """In the order of creation."""
     return call.paged(await recurring.list_recurring(call.reading, **call.filters(RecurringQuery)))
 
 
@@ -136,7 +136,7 @@ async def get_notification_schedule(call: Call) -> Answer:
     example={"recurrence_rule": "0 10 * * mon"}, answer_example=RECURRING,
 )  # fmt: skip
 async def change_notification_schedule(call: Call) -> Answer:
-    """What is left out stays. Messages that were made go out as they are."""
+    """Fields that are left out keep their values. Existing messages go out as they are."""
     ref, changes = call.path("notification_schedule"), call.json(RecurringChanges)
     return Answer(await recurring.change_recurring(call.context, ref, changes))
 
@@ -146,21 +146,21 @@ async def change_notification_schedule(call: Call) -> Answer:
     answer_example={**RECURRING, "is_active": False, "next_fire_at": None},
 )  # fmt: skip
 async def pause_notification_schedule(call: Call) -> Answer:
-    """Nothing is sent until it is resumed; what would have been is left out."""
+    """Nothing is sent until it is resumed; the times in between are skipped."""
     ref = call.path("notification_schedule")
     return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=False)))
 
 
 @operation(routes.RESUME_NOTIFICATION_SCHEDULE, answer=RecurringView, answer_example=RECURRING)
 async def resume_notification_schedule(call: Call) -> Answer:
-    """It goes on with its next time."""
+    """It continues with its next time."""
     ref = call.path("notification_schedule")
     return Answer(await recurring.change_recurring(call.context, ref, RecurringChanges(is_active=True)))
 
 
 @operation(routes.DELETE_NOTIFICATION_SCHEDULE, status=204)
 async def delete_notification_schedule(call: Call) -> Answer:
-    """Messages that were made stay as they are."""
+    """Existing messages stay as they are."""
     await recurring.delete_recurring(call.context, call.path("notification_schedule"))
     return Answer(None)
 
@@ -173,7 +173,7 @@ async def delete_notification_schedule(call: Call) -> Answer:
     example={"template_id": "comments", "channel": "email", "schedule": "0 9 * * mon"}, answer_example=DIGEST,
 )  # fmt: skip
 async def put_digest(call: Call) -> Answer:
-    """Its template gets `events`, a list of what was gathered, `count` and `key`."""
+    """Its template gets `events` (the list of what was gathered), `count` and `key`."""
     return Answer(await digest.put_digest(call.context, call.path("digest"), call.json(DigestSpec)))
 
 
@@ -185,13 +185,13 @@ async def list_digests(call: Call) -> Answer:
 
 @operation(routes.GET_DIGEST, answer=DigestView, answer_example=DIGEST)
 async def get_digest(call: Call) -> Answer:
-    """As it was written."""
+    """Its definition."""
     return Answer(await digest.get_digest(call.context, call.path("digest")))
 
 
 @operation(routes.DELETE_DIGEST, status=204)
 async def delete_digest(call: Call) -> Answer:
-    """What has been gathered is sent at its time."""
+    """Events that were gathered are sent at their time."""
     await digest.delete_digest(call.context, call.path("digest"))
     return Answer(None)
 
@@ -201,7 +201,7 @@ async def delete_digest(call: Call) -> Answer:
     example={"user_id": "ann", "data": {"text": "a comment"}, "event_id": "c-17"}, answer_example=EVENT,
 )  # fmt: skip
 async def add_digest_event(call: Call) -> Answer:
-    """It is in exactly one message. The same `event_id` twice is once."""
+    """It is in exactly one message. The same `event_id` counts once."""
     spec = call.json(DigestEventSpec)
     return Answer(await digest.add_event(call.context, call.path("digest"), spec))
 
@@ -214,7 +214,7 @@ async def add_digest_event(call: Call) -> Answer:
     answer_example=SEQUENCE,
 )  # fmt: skip
 async def put_sequence(call: Call) -> Answer:
-    """Those who have entered it keep their messages."""
+    """Recipients who have entered it keep their messages."""
     return Answer(await sequence.put_sequence(call.context, call.path("sequence"), call.json(SequenceSpec)))
 
 
@@ -226,13 +226,13 @@ async def list_sequences(call: Call) -> Answer:
 
 @operation(routes.GET_SEQUENCE, answer=SequenceView, answer_example=SEQUENCE)
 async def get_sequence(call: Call) -> Answer:
-    """As it was written."""
+    """Its definition."""
     return Answer(await sequence.get_sequence(call.context, call.path("sequence")))
 
 
 @operation(routes.DELETE_SEQUENCE, status=204)
 async def delete_sequence(call: Call) -> Answer:
-    """Those who have entered it keep their messages."""
+    """Recipients who have entered it keep their messages."""
     await sequence.delete_sequence(call.context, call.path("sequence"))
     return Answer(None)
 
@@ -241,13 +241,13 @@ async def delete_sequence(call: Call) -> Answer:
     routes.ENTER_SEQUENCE, status=201, answer=MemberView, example={"user_id": "ann"}, answer_example=MEMBER
 )
 async def enter_sequence(call: Call) -> Answer:
-    """All steps become messages at once, each with its time; one who is in it already is refused."""
+    """All steps become messages at once, each with its time. Refused if the recipient is in it already."""
     return Answer(await sequence.enter(call.context, call.path("sequence"), call.json(MemberSpec)))
 
 
 @operation(routes.GET_SEQUENCE_MEMBER, answer=MemberView, answer_example=MEMBER)
 async def get_sequence_member(call: Call) -> Answer:
-    """As the recipient entered it last, with the messages."""
+    """The latest entry of the recipient, with the messages."""
     return Answer(await sequence.get_member(call.context, call.path("sequence"), call.path("user_id")))
 
 
@@ -256,7 +256,7 @@ async def get_sequence_member(call: Call) -> Answer:
     answer_example={**MEMBER, "stopped_at": "2027-03-02T12:00:00Z", "stopped_by": "stopped by ann"},
 )  # fmt: skip
 async def leave_sequence(call: Call) -> Answer:
-    """What has not been submitted is cancelled. Twice is once."""
+    """Messages that were not submitted are cancelled. Repeating it changes nothing."""
     return Answer(await sequence.leave(call.context, call.path("sequence"), call.path("user_id")))
 
 
@@ -265,6 +265,6 @@ async def leave_sequence(call: Call) -> Answer:
     answer_example={"stopped": ["onboarding"]},
 )  # fmt: skip
 async def note_recipient_event(call: Call) -> Answer:
-    """Sequences that stop on it end for this recipient."""
+    """Sequences that stop on this event end for this recipient."""
     spec = call.json(RecipientEventSpec)
     return Answer(StoppedSequences(await sequence.note_event(call.context, spec.user_id, spec.event)))

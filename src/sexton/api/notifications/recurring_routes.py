@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about notifications that recur, digests and sequences, as a table."""
+"""The routes of recurring notifications, digests and sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about messages, recipients and templates, as a table; see `routes`."""
+"""The routes of messages, recipients and templates."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ MOST_IDS = 200
 
 
 class NotificationActionFilter(NotificationChoice, frozen=True, kw_only=True):
-    """Which messages are meant. At least one of the fields, or `all`."""
+    """Which messages. Needs at least one of the fields, or `all`."""
 
     all: Annotated[bool, about("Say that every message is meant.")] = False
     ids: Annotated[

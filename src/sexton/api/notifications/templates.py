@@ -46,7 +46,7 @@ async def list_templates(call: Call) -> Answer:
 
 @operation(routes.PUT_TEMPLATE, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)
 async def put_template(call: Call) -> Answer:
-    """The texts in one language, `locale`, or for all others. Messages that were made keep their version."""
+    """The texts in one language, `locale`, or for all others. Existing messages keep their version."""
     return Answer(
         await template.put_template(call.context, call.path("template_id"), call.json(TemplateSpec))
     )
@@ -73,7 +73,7 @@ async def list_template_versions(call: Call) -> Answer:
 
 @operation(routes.DELETE_TEMPLATE, status=204)
 async def delete_template(call: Call) -> Answer:
-    """New messages with it are refused; those that were made still go out."""
+    """New messages with it are refused; existing messages still go out."""
     await template.delete_template(call.context, call.path("template_id"))
     return Answer(None)
 
@@ -89,8 +89,8 @@ async def delete_template(call: Call) -> Answer:
     ],
 )  # fmt: skip
 async def preview_template(call: Call) -> Answer:
-    """As a recipient would get it, with the samples of its variables where no values are given. With `texts`,
-    as the next version would be: nothing is saved, and the role editor is needed."""
+    """As a recipient would get it. Variables without a value get their samples. With `texts`, as the next
+    version would be: nothing is saved, and the role editor is needed."""
     wish = call.json(PreviewRequest, optional=True)
     if wish.texts is not None:
         call.caller.require(Role.EDITOR, call.context.namespace)
@@ -103,5 +103,5 @@ async def preview_template(call: Call) -> Answer:
     answer_example={**NOTIFICATION, "urgency": "asap"},
 )  # fmt: skip
 async def try_template(call: Call) -> Answer:
-    """Sent at once, with the samples of its variables where no values are given; `urgency` is asap."""
+    """Sent at once. Variables without a value get their samples; `urgency` is asap."""
     return Answer(await send_trial(call.context, call.path("template_id"), call.json(TrialSpec)))

@@ -1,4 +1,4 @@
-"""Acting on many runs over HTTP: a call goes through some of them, and says where the next one goes on."""
+"""Acting on many runs over HTTP: a call acts on some of them, and says where the next call continues."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sexton.runs.tally import RunTally
     answer_example={"matched": 41, "done": 39, "requested": 2},
 )  # fmt: skip
 async def act_on_many_runs(call: Call) -> Answer:
-    """Cancels the live runs that a filter means, or runs ended ones again with their payloads, as it would be
-    done to each: up to `limit` of them, together. If there are more, the answer has a `cursor`; the same
-    request with that as `after` goes on. A run that is refused does not keep the others: `refused` says why,
-    by code. `dry_run` counts."""
+    """Cancels the live runs that match a filter, or repeats ended runs with their payloads, each as the call
+    for one run would: up to `limit` of them, in one transaction. If there are more, the answer has a
+    `cursor`; the same request with it as `after` continues. A refused run does not stop the others: `refused`
+    gives the reasons by code. `dry_run` counts."""
     wish = call.json(RunActionRequest)
     if wish.reason is not None and wish.action != "cancel":
         hint = "leave it out, or write action: cancel"
@@ -49,7 +49,7 @@ async def act_on_many_runs(call: Call) -> Answer:
 
 
 def _check_alone(given: RunActionFilter) -> None:
-    """What was named is not chosen by other fields as well."""
+    """Refuse `ids` together with other fields."""
     if given != RunActionFilter(ids=given.ids):
         raise InvalidField(
             "bad_filter", "ids goes with no other field", field="filter.ids", hint="leave the others out"

@@ -107,8 +107,8 @@ async def get_dead_target(call: Call) -> Answer:
     answer_example={"target": {"http": {"url": "https://ops.example/dead"}}},
 )  # fmt: skip
 async def set_dead_target(call: Call) -> Answer:
-    """An http or message target, or null for none. It also receives the letters of runs that die from now on,
-    at least once; the letters stay where they are."""
+    """An http or message target, or null for none. It receives the letters of runs that die from now on, at
+    least once each; the letters also stay here."""
     wish = call.json(DeadTarget)
     target = None if wish.target is None else check_dead_letter_target(wish.target, "target").to_json()
     await set_dead_letter_target(call.context, target)
@@ -126,8 +126,8 @@ async def get_dead(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk7", "parent_run": "r_9hk2"},
 )  # fmt: skip
 async def redrive_dead(call: Call) -> Answer:
-    """Makes a new run with all its attempts, the same payload, unless another one is given, and the same
-    idempotency key; the letter is gone."""
+    """Makes a new run with all its attempts and the same idempotency key, with the same payload unless
+    another is given. The letter is removed."""
     wish = call.json(RedriveOneRequest, optional=True)
     run = call.path("run")
     run_number(run)
@@ -137,7 +137,7 @@ async def redrive_dead(call: Call) -> Answer:
 
 @operation(routes.DISCARD_DEAD, status=204)
 async def discard_dead(call: Call) -> Answer:
-    """Throws the letter away. The run stays in the history, as dead."""
+    """Removes the letter. The run stays in the history, as dead."""
     run = call.path("run")
     run_number(run)
     await commands.discard(call.context, run)
@@ -149,8 +149,8 @@ async def discard_dead(call: Call) -> Answer:
     answer_example={"redriven": 1200},
 )  # fmt: skip
 async def redrive_many(call: Call) -> Answer:
-    """All letters that match; `rate` spreads them so that what broke is not flooded. `dry_run` counts them,
-    and with `expected` no more than were counted are run again."""
+    """All letters that match. `rate` spreads the runs, so that a service that has recovered is not flooded.
+    `dry_run` counts them; with `expected`, the request is refused if more match."""
     wish = call.json(RedriveRequest)
     if wish.dry_run:
         return await _counted(call, wish)
@@ -163,7 +163,8 @@ async def redrive_many(call: Call) -> Answer:
     answer_example={"discarded": 12},
 )  # fmt: skip
 async def discard_many(call: Call) -> Answer:
-    """All letters that match. `dry_run` counts them, and with `expected` no more than were counted go."""
+    """All letters that match. `dry_run` counts them; with `expected`, the request is refused if more
+    match."""
     wish = call.json(DeadFilter)
     if wish.dry_run:
         return await _counted(call, wish)
@@ -177,7 +178,7 @@ async def _counted(call: Call, wish: DeadFilter) -> Answer:
 
 
 def _filter(wish: DeadFilter) -> dict[str, Any]:
-    """What was asked for; that nothing was asked for must not mean everything by accident."""
+    """The filter of the request. An empty filter must not mean all letters by accident."""
     chosen = {
         "job": wish.job,
         "error_group": wish.error_group,
@@ -187,7 +188,7 @@ def _filter(wish: DeadFilter) -> dict[str, Any]:
     if all(each is None for each in chosen.values()) != wish.all:
         raise InvalidField(
             "bad_filter",
-            "a filter and `all` contradict each other" if wish.all else "nothing says which dead letters",
+            "a filter and `all` contradict each other" if wish.all else "no filter is given",
             field="all",
             hint='give job, error_group, reason or before; or {"all": true} for every one',
         )

@@ -1,4 +1,4 @@
-"""What a service that was sent a run says about it, with the run's token instead of an API key."""
+"""Reports by a service that was sent a run, with the run's token instead of an API key."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sexton.targets.run import TOKEN_HEADER
 
 
 class ReportAnswer(msgspec.Struct, frozen=True):
-    """What has become of the run."""
+    """The state of the run."""
 
     run_id: Annotated[str, Meta(description="The run.")]
     status: Annotated[
@@ -47,8 +47,8 @@ async def _authorise(call: Call) -> None:
     answer_example={"run_id": "r_9hk2", "status": "success"},
 )  # fmt: skip
 async def complete_run(call: Call) -> Answer:
-    """A run that was sent to a service in the asynchronous mode is done. Saying it again changes nothing and
-    gets the same answer; for a run that has ended otherwise, or whose time is over, the answer is 409."""
+    """A run that was sent to a service in the asynchronous mode has succeeded. Repeating the report changes
+    nothing and gets the same answer. 409: the run has ended otherwise, or its time is over."""
     said = call.json(CompleteRequest, optional=True)
     run = call.path("run")
     told = await report.complete(call.context, run, _token(call), said.result)
@@ -60,7 +60,7 @@ async def complete_run(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk2", "status": "failed"},
 )  # fmt: skip
 async def fail_run(call: Call) -> Answer:
-    """The attempt failed: the job's retries apply, unless it is permanent."""
+    """The attempt failed: the job's retries apply, unless the failure is permanent."""
     said = call.json(FailRequest)
     run = call.path("run")
     told = await report.fail(
@@ -83,7 +83,7 @@ async def fail_run(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def run_heartbeat(call: Call) -> Answer:
-    """The service is still at it: the run's deadline moves, and never comes nearer. 409 means: stop."""
+    """The service is still working on it: the run's deadline moves later, never earlier. 409 means: stop."""
     said = call.json(HeartbeatRequest, optional=True)
     run = call.path("run")
     progress = {
@@ -111,7 +111,7 @@ def _token(call: Call) -> str:
 
 
 def _answer(call: Call, run: str, told: report.Told) -> Answer:
-    """Counted where it ended: the worker that sent it on does not learn of it."""
+    """Count the end of the run here: the worker that sent the request does not learn of it."""
     if call.services.node is not None and not told.again:
         call.services.node.telemetry.count_reported(told.status)
     return Answer(ReportAnswer(run, told.status))

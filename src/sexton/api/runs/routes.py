@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about runs and dead letters, and reported about runs, as a table."""
+"""The routes of runs, dead letters, and reports about runs."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ MOST_IDS = 200
 
 
 class RunActionFilter(RunChoice, frozen=True, kw_only=True):
-    """Which runs are meant. At least one of the fields, or `all`."""
+    """Which runs. Needs at least one of the fields, or `all`."""
 
     all: Annotated[bool, Meta(description="Say that every run is meant.")] = False
     ids: Annotated[
@@ -146,7 +146,7 @@ class DeadQuery(Query, frozen=True, kw_only=True):
 
 
 class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which dead letters. At least one of the fields, or `all`."""
+    """Which dead letters. Needs at least one of the fields, or `all`."""
 
     job: Annotated[str | None, Meta(description="Those of this job: its id or name.")] = None
     error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
@@ -224,7 +224,7 @@ class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HeartbeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A sign that a run is still being worked on."""
+    """A sign that the service still works on a run."""
 
     seconds: Annotated[
         Seconds | None,

@@ -37,7 +37,7 @@ class RunMade(msgspec.Struct, frozen=True):
 
 
 class CancelAnswer(msgspec.Struct, frozen=True):
-    """What became of the wish."""
+    """The result of the request."""
 
     run_id: Annotated[str, Meta(description="The run.")]
     outcome: Annotated[
@@ -55,9 +55,9 @@ class CancelAnswer(msgspec.Struct, frozen=True):
     answer_example=[examples.RUN],
 )
 async def list_runs(call: Call) -> Answer:
-    """Runs of all jobs: live ones first, the newest at the top, then ended ones, the latest at the top. With
-    `late`, `queue` or `worker` a page may have fewer runs than asked for and yet a next one: it ends where it
-    has read enough."""
+    """Runs of all jobs: live runs first, the newest at the top; then ended runs, the latest at the top. With
+    `late`, `queue` or `worker` a page may have fewer runs than asked for although there is a next one: the
+    server stops after reading enough rows."""
     query = call.query(RunsQuery)
     chosen = await filter_of(call, query)
     return await page_of_runs(call, chosen, query.cursor, query.limit)
@@ -68,8 +68,8 @@ async def list_runs(call: Call) -> Answer:
     answer_example=COUNTS,
 )  # fmt: skip
 async def count_runs(call: Call) -> Answer:
-    """By status, for the same filters as the list; `status` leaves nothing out. Live runs are counted up to
-    10,000, what has ended with other filters than `since` and `until` up to 3,000."""
+    """By status, with the same filters as the list; `status` is ignored. Live runs are counted up to 10,000;
+    ended runs, with other filters than `since` and `until`, up to 3,000."""
     return Answer(await counting.count_runs(call.reading, await filter_of(call, call.query(RunChoice))))
 
 
@@ -81,8 +81,7 @@ async def get_run(call: Call) -> Answer:
 
 @operation(routes.GET_RUN_LOG, answer=list[LogLine], answer_example=examples.RUN_DETAIL["log"])
 async def get_run_log(call: Call) -> Answer:
-    """What a run has logged, the oldest line first. To follow it, ask again with `after` set to the last
-    `at`."""
+    """The log lines of a run, the oldest first. To follow it, ask again with `after` set to the last `at`."""
     query = call.query(LogQuery)
     after = None if query.after is None else aware(query.after, "after")
     number = ledger.run_number(call.path("run"))
@@ -95,8 +94,8 @@ async def get_run_log(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk7", "job": "j_4x"},
 )  # fmt: skip
 async def repeat_run(call: Call) -> Answer:
-    """A new run of its job, now, with the payload that it had unless another one is given, and a key of its
-    own. A dead run is redriven instead: that keeps its key."""
+    """A new run of its job, now, with a key of its own, and with the same payload unless another is given. A
+    dead run is redriven instead: that keeps its key."""
     wish = call.json(RunRequest, optional=True)
     number = ledger.run_number(call.path("run"))
     new, job = await repeat(call.context, number, payload=wish.payload)
@@ -108,7 +107,7 @@ async def repeat_run(call: Call) -> Answer:
     answer_example={"run_id": "r_9hk2", "outcome": "cancelled"},
 )  # fmt: skip
 async def cancel_run(call: Call) -> Answer:
-    """A run that waits is cancelled at once; one that runs is asked to stop."""
+    """A waiting run is cancelled at once; a running one is asked to stop."""
     wish = call.json(CancelRequest, optional=True)
     run = call.path("run")
     outcome = await cancel(call.context, run, reason=wish.reason)
@@ -131,7 +130,7 @@ async def filter_of(call: Call, query: RunChoice) -> RunFilter:
 
 
 async def page_of_runs(call: Call, chosen: RunFilter, cursor: str | None, limit: int) -> Answer:
-    """The first page says how many there are in all."""
+    """A page of runs. The first page says how many there are in all."""
     page = await ledger.list_runs(call.reading, chosen, cursor=cursor, limit=limit)
     if cursor is not None:
         return call.paged(page)

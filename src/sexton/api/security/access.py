@@ -51,8 +51,8 @@ NAMESPACE: dict[str, Any] = {
     answer_example=SHOWN,
 )  # fmt: skip
 async def create_key(call: Call) -> Answer:
-    """The key is in the answer and nowhere else: only its hash is kept, and the answer is not repeated for an
-    `Idempotency-Key`."""
+    """The key is in this answer and nowhere else: only its hash is stored, and an `Idempotency-Key` does not
+    repeat the answer."""
     spec = call.json(KeySpec)
     namespace = spec.namespace or call.context.namespace
     if namespace == EVERY_NAMESPACE:
@@ -68,7 +68,7 @@ async def create_key(call: Call) -> Answer:
 
 @operation(routes.LIST_KEYS, answer=list[KeyView], answer_example=[KEY])
 async def list_keys(call: Call) -> Answer:
-    """The keys of the namespace in the order in which they were made, revoked ones too."""
+    """The keys of the namespace in the order of creation, including revoked ones."""
     query = call.query(KeysQuery)
     if query.every:
         call.caller.require(Role.ADMIN, EVERY_NAMESPACE, cluster=True)
@@ -80,7 +80,7 @@ async def list_keys(call: Call) -> Answer:
 
 @operation(routes.REVOKE_KEY, answer=KeyView, answer_example=KEY)
 async def revoke_key(call: Call) -> Answer:
-    """Every process refuses the key within two seconds. Revoking it again changes nothing."""
+    """Every process refuses the key within two seconds. Repeating it changes nothing."""
     revoked = await keys.revoke_key(call.context, call.path("key"), cluster=_everywhere(call))
     call.services.guard.access_changed()
     return Answer(revoked)
@@ -91,8 +91,8 @@ async def revoke_key(call: Call) -> Answer:
     answer_example=SHOWN,
 )  # fmt: skip
 async def rotate_key(call: Call) -> Answer:
-    """A new key with the same name, role, namespace and rate, which lasts as long as the old one was made
-    for; the old one goes on for `overlap_seconds`."""
+    """A new key with the same name, role, namespace and rate, and the same lifetime as the old key had. The
+    old key stays valid for `overlap_seconds`."""
     wish = call.json(RotateRequest, optional=True)
     made = await keys.rotate_key(
         call.context,
@@ -110,7 +110,7 @@ async def rotate_key(call: Call) -> Answer:
     example={"name": "billing", "description": "What the billing team runs."}, answer_example=NAMESPACE,
 )  # fmt: skip
 async def create_namespace(call: Call) -> Answer:
-    """Jobs, queues, runs, secrets and keys of a namespace are its own; callers choose one with a key, or with
+    """Jobs, queues, runs, secrets and keys belong to one namespace. Callers choose it by their key, or with
     the header `Sexton-Namespace`."""
     made = await namespaces.create_namespace(call.context, call.json(NamespaceSpec))
     call.services.guard.access_changed()
@@ -126,7 +126,7 @@ async def list_namespaces(call: Call) -> Answer:
 
 @operation(routes.GET_NAMESPACE, answer=NamespaceView, answer_example=NAMESPACE)
 async def get_namespace(call: Call) -> Answer:
-    """One of those that the caller may see, with its quotas and what it uses."""
+    """One that the caller may see, with its quotas and what it uses."""
     name = call.path("namespace")
     if call.caller.role_in(name) is None:
         raise not_found("namespace", name)
@@ -138,13 +138,13 @@ async def get_namespace(call: Call) -> Answer:
     example={"jobs": 10_000, "firings_per_second": 50, "payload_bytes": None}, answer_example=NAMESPACE,
 )  # fmt: skip
 async def change_namespace(call: Call) -> Answer:
-    """Changes the quotas that are given, and no others; null removes one. They hold within seconds. What
-    there is beyond a quota stays."""
+    """Changes only the given quotas; null removes one. They apply within seconds. What exceeds a new quota
+    already stays."""
     changed = await namespaces.change_namespace(call.context, call.path("namespace"), call.json(QuotaChanges))
     return Answer(changed)
 
 
 def _everywhere(call: Call) -> bool:
-    """Whether the caller manages the keys of all namespaces."""
+    """Whether the caller is an admin of all namespaces."""
     role = call.caller.everywhere()
     return role is not None and role.allows(Role.ADMIN)

@@ -45,8 +45,9 @@ ENTRY: dict[str, Any] = {
 
 @operation(routes.LIST_AUDIT, heavy=True, answer=list[AuditView], answer_example=[ENTRY])
 async def list_audit(call: Call) -> Answer:
-    """The latest first. A page may be short though there is more: follow the `Link`. What all namespaces
-    share is shown to callers with the role in all of them; `every` needs the role admin there."""
+    """The latest first. A page may be short although there are more entries: follow the `Link`. Entries that
+    belong to no namespace are shown to callers with the role in all namespaces; `every` needs the role admin
+    there."""
     query = call.query(AuditPageQuery)
     page = await audit.list_entries(
         call.context, await _filter(call, query), **_seen(call, query), cursor=query.cursor, limit=query.limit
@@ -60,8 +61,8 @@ async def list_audit(call: Call) -> Answer:
     answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
 )  # fmt: skip
 async def export_audit(call: Call) -> Answer:
-    """Everything that is sealed and matches, in the order of the chain: JSON lines or CSV, sent as it is
-    read. `sexton audit verify --file` checks an export of all entries."""
+    """All sealed entries that match, in the order of the chain: JSON lines or CSV, streamed. `sexton audit
+    verify --file` checks an export of all entries."""
     query = call.query(AuditExportQuery)
     parts = audit.exported(call.context, await _filter(call, query), **_seen(call, query))
     name = f'attachment; filename="audit.{query.format}"'
@@ -71,7 +72,7 @@ async def export_audit(call: Call) -> Answer:
 
 @operation(routes.LIST_JOB_CHANGES, heavy=True, answer=list[JobChange], answer_example=[CHANGE])
 async def list_job_changes(call: Call) -> Answer:
-    """Who changed the job, what and why, the latest first; also of a deleted one."""
+    """Who changed the job, what and why, the latest first; also for a deleted job."""
     job = await require_job(call.context, call.path("job"))
     return call.paged(await audit.list_changes(call.context, job, **call.filters(PageQuery)))
 
@@ -88,7 +89,7 @@ async def _written(parts: AsyncIterator[list[AuditView]], format_: Format) -> As
 async def _filter(call: Call, query: AuditQuery) -> AuditFilter:
     job = None
     if query.job is not None:
-        # One that is gone for good has an id, and no name.
+        # A job whose history is gone has an id, but no name.
         job = decode_id("j", query.job) or await find(call.context, query.job, deleted=True)
     return AuditFilter(
         actor=query.actor,
@@ -102,7 +103,7 @@ async def _filter(call: Call, query: AuditQuery) -> AuditFilter:
 
 
 def _seen(call: Call, query: AuditQuery) -> dict[str, bool]:
-    """Whose entries the caller sees."""
+    """Which entries the caller may see."""
     if query.every:
         call.caller.require(Role.ADMIN, EVERY_NAMESPACE, cluster=True)
     role = call.caller.everywhere()

@@ -1,4 +1,4 @@
-"""Who has the address of a feed may read it: the secret in the address authorises the call."""
+"""Calendar feeds: the secret in the address authorises the call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALENDAR = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n…\r\nEND:VCALENDAR\r\n"
 
 
 def by_address(feeds: FeedTable[Any]) -> Callable[[Call], Awaitable[None]]:
-    """For `authorise=`: the feed and its namespace are `call.request.state.feed` afterwards."""
+    """For `authorise=`: afterwards `call.request.state.feed` is the feed and its namespace."""
 
     async def authorise(call: Call) -> None:
         pepper = await call.services.guard.sessions.pepper()

@@ -1,9 +1,9 @@
-"""How many expensive requests are carried out at a time: lists, previews and exports.
+"""Limits how many expensive requests run at a time: lists, previews and exports.
 
-They share the connections and the processor of the process with everything else. So there are fewer places
-for them than connections, and one caller never has all of them. What finds no place waits a while for one.
-Exports have places of their own beside these, since they last as long as their callers read: a part of each
-is in memory.
+They share the connections and the processor of the process with all other requests. So there are fewer places
+than connections, and one caller never gets all of them. A request without a place waits a while for one.
+Exports have places of their own, since they last as long as their callers read: one part of each is in
+memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from sexton.errors import SextonError
 
-# Of all callers, and of one. A process has ten connections for requests.
+# Places for all callers, and for one caller. A process has ten connections for requests.
 PLACES, PLACES_OF_ONE = 6, 3
 EXPORTS, EXPORTS_OF_ONE = 12, 3
 WAIT_SECONDS = 10.0
@@ -49,7 +49,7 @@ class Gate:
 
     @asynccontextmanager
     async def place(self, caller: str) -> AsyncIterator[None]:
-        """Hold a place for the block. Raises `too_many_lists` if there was none for a while."""
+        """Hold a place for the block. Raises `too_many_lists` if none became free in time."""
         if self._has_room(caller):
             self._inside[caller] += 1
         else:
@@ -60,8 +60,8 @@ class Gate:
             self._leave(caller)
 
     async def in_turn(self, parts: AsyncIterator[bytes], caller: str) -> AsyncIterator[bytes]:
-        """Each part is read at a place, and none is held while the caller takes it, however slowly. What has
-        begun waits for its place as long as it takes."""
+        """Read each part at a place; none is held while the caller reads it, however slowly. A stream that
+        has begun waits for its place as long as necessary."""
         while True:
             try:
                 async with self.place(caller):
@@ -75,14 +75,15 @@ class Gate:
             yield part
 
     async def _wait(self, caller: str) -> None:
-        """The one who leaves gives its place to the first who may have it."""
+        """Wait for a place. A caller that leaves gives its place to the first waiting caller that may have
+        it."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((caller, mine))
         try:
             await asyncio.wait_for(mine, self._wait_seconds)
         except BaseException as error:
             if mine.done() and not mine.cancelled():
-                self._leave(caller)  # it came at the last moment
+                self._leave(caller)  # the place came just before the timeout
             if not isinstance(error, TimeoutError):
                 raise
             raise SextonError(
@@ -108,7 +109,7 @@ class Gate:
 
 
 async def until_end(parts: AsyncIterator[bytes], held: AsyncExitStack) -> AsyncIterator[bytes]:
-    """The parts; what is held is given back after the last of them."""
+    """The parts; `held` is closed after the last of them."""
     async with held:
         async for part in parts:
             yield part

@@ -1,10 +1,10 @@
-"""Which requests the API answers, and who calls.
+"""Decides which requests the API answers, and who the caller is.
 
-A caller shows a key, or the cookie of a session; or, on loopback without keys, it is the user who runs the
-server, by the word of the kernel. A key counts before a cookie. What a browser sends by itself (the cookie,
-and its place on this machine) is not enough for a web page of another site to drive the API: see
-`sexton.api.security.site`. With a cookie every request that changes something also needs the token that
-belongs to the session, in `X-CSRF-Token`; and a body must be declared as JSON, which a form cannot do.
+A caller shows a key or the cookie of a session; or, on loopback without keys, the kernel says that it is the
+user who runs the server. A key counts before a cookie. What a browser sends by itself (the cookie, the
+loopback connection) must not let a web page of another site use the API: see `sexton.api.security.site`. With
+a cookie, every request that changes something also needs the token of the session in `X-CSRF-Token`, and a
+body must be declared as JSON, which a form cannot do.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from sexton.security.sessions import Visitor
 
 COOKIE = "sexton_session"
 CONFIGURED = "configured:"
-# Of the health of the process: answered without a credential, and in more words with one.
+# The health of the process: answered without a credential, and with more detail with one.
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
 JSON_TYPES = ("application/json", "application/merge-patch+json")
-# In the state of a request: what all requests of a connection share, such as the inode of its socket.
+# Keys in the state of a request: what all requests of a connection share, such as the inode of its socket.
 CONNECTION, INODE = "connection", "inode"
 LINES_TYPES = ("application/x-ndjson", "application/jsonl", "application/json-lines", *JSON_TYPES)
 
 
 class RequestGuard:
-    """Checks every request; raises what is to be answered."""
+    """Checks every request; raises the error to answer."""
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._keys = KeyCheck(require_keys(settings))
@@ -62,7 +62,7 @@ class RequestGuard:
 
     @property
     def needs_keys(self) -> bool:
-        """Whether the user who runs the server is not let in without a credential."""
+        """Whether even the user who runs the server needs a credential."""
         return self._owner is None
 
     async def check(
@@ -73,10 +73,10 @@ class RequestGuard:
         open_: bool = False,
         form: bool = False,
     ) -> Principal:
-        """Who calls. `tokened`: the operation asks for the token of a run itself, and needs no key; `open_`:
-        it needs no credential at all. `form`: its body has the token of the session, see `check_csrf`. Sets
-        in the request's state `session`, and `trusted`: whether the caller may see what is wrong inside."""
-        state = request.state  # made anew each time it is asked for
+        """Who calls. `tokened`: the operation itself checks a token, and no key is needed. `open_`: no
+        credential is needed. `form`: the token of the session is in the body, see `check_csrf`. Sets
+        `session` and `trusted` in the state of the request; `trusted` callers may see internal errors."""
+        state = request.state  # a new object at each access
         state.trusted, state.session = False, None
         if request.scope["path"] in HEALTH_PATHS:
             state.trusted = await self._may_see(request)
@@ -92,8 +92,8 @@ class RequestGuard:
         return caller
 
     def check_csrf(self, request: Request[Any, Any, Any], given: str) -> None:
-        """With a cookie, a request that changes something shows the token of its session: another page can
-        make the browser send the cookie, but cannot know the token."""
+        """With a cookie, a request that changes something must show the token of its session: another page
+        can make the browser send the cookie, but cannot know the token."""
         session: KnownSession | None = request.state.session
         if session is None or request.method in SAFE:
             return
@@ -107,9 +107,9 @@ class RequestGuard:
             )
 
     async def session_of(self, request: Request[Any, Any, Any]) -> KnownSession | None:
-        """The session of the cookie, if there is one that has not ended. One that began on this machine is
-        good for connections of the same user only: browsers show cookies to all ports of a host, so also to
-        what other users run there."""
+        """The session of the cookie, if it has not ended. A session that began on this machine is valid only
+        for connections of the same user: browsers send cookies to all ports of a host, so also to servers of
+        other users."""
         token = self.site.read_cookie(request, COOKIE)
         if token is None:
             return None
@@ -127,11 +127,11 @@ class RequestGuard:
         return found
 
     def visitor(self, request: Request[Any, Any, Any]) -> Visitor:
-        """Where a sign-in comes from."""
+        """The address, browser and user of a sign-in."""
         return Visitor(address_of(request), request.headers.get("user-agent"), self._user(request))
 
     async def namespace(self, request: Request[Any, Any, Any], caller: Principal) -> str:
-        """The namespace of a call: that of the header, or the one that the credential has."""
+        """The namespace of a call: from the header, or that of the credential."""
         chosen = caller.choose(request.headers.get(NAMESPACE_HEADER.lower()))
         if chosen != NAMESPACE:
             await self._table.refresh()
@@ -140,8 +140,7 @@ class RequestGuard:
         return chosen
 
     async def _caller(self, request: Request[Any, Any, Any]) -> Principal:
-        """A key that is shown counts, also for the user who runs the server and for people who are signed
-        in."""
+        """A key counts first, also for the user who runs the server and for people who are signed in."""
         header = request.headers.get("authorization", "")
         shown = bearer(header) if self._owner is None or bearer(header).startswith(KEY_PREFIX) else ""
         if shown:
@@ -157,14 +156,14 @@ class RequestGuard:
         return self._keys.refuse(header, address_of(request), signs_in=self._openid)
 
     async def _holder(self, request: Request[Any, Any, Any]) -> Principal:
-        """Who holds the key in the Authorization header: one of the configuration, or one that was made."""
+        """The holder of the key in the Authorization header: a configured key, or one that was created."""
         header = request.headers.get("authorization", "")
         if (found := self._keys.find(header)) is not None:
             return owner("configured key", CONFIGURED + found)
         return await self._made(header) or self._keys.refuse(header, address_of(request))
 
     async def _made(self, header: str) -> Principal | None:
-        """Who holds this key, if it is one that was made and has not ended."""
+        """The holder of a created key that has not expired."""
         text = bearer(header)
         if not well_formed(text):
             return None
@@ -176,16 +175,16 @@ class RequestGuard:
         return found
 
     def access_changed(self) -> None:
-        """Keys, namespaces or sessions were changed by this process: they count at once."""
+        """Forget cached keys, namespaces and sessions: this process has changed some."""
         self._table.forget()
         self.sessions.forget()
 
     def _check_owner(self, owner: OwnerCheck, request: Request[Any, Any, Any]) -> None:
-        """The user is looked up once per connection."""
+        """Check that the caller is the user who runs the server; looked up once per connection."""
         if is_forwarded(request):
             raise SextonError(
                 "forwarded",
-                "behind a proxy this server cannot tell who asks, so it needs an API key",
+                "the request came through a proxy, so the server cannot tell which user sent it",
                 hint="set SEXTON_API_KEYS where it runs and send a key",
             )
         known: dict[str, Any] = request.scope["state"].get(CONNECTION, {})
@@ -202,7 +201,7 @@ class RequestGuard:
             )
 
     async def _may_see(self, request: Request[Any, Any, Any]) -> bool:
-        """Of the pages that need no key: whether this caller may see what is wrong inside."""
+        """For paths that need no key: whether this caller may see internal errors."""
         header = request.headers.get("authorization")
         try:
             if self._owner is not None:
@@ -218,8 +217,8 @@ class RequestGuard:
         return self._owner is None or self.site.origin_of(request) is not None
 
     def _user(self, request: Request[Any, Any, Any]) -> int | None:
-        """The user of this machine who has made the connection; None if it comes from elsewhere, or through a
-        proxy. It is looked up once per connection."""
+        """The user of this machine who made the connection, looked up once per connection. None: it comes
+        from another machine, or through a proxy."""
         client, server = request.scope["client"], request.scope["server"]
         if not can_tell() or client is None or not is_loopback(client[0]) or is_forwarded(request):
             return None
@@ -235,7 +234,7 @@ def address_of(request: Request[Any, Any, Any]) -> str:
 
 
 def check_content_type(request: Request[Any, Any, Any], accepted: tuple[str, ...]) -> None:
-    """A body must say that it is JSON: a web form cannot, without asking first."""
+    """Require that the body is declared as JSON: a web form cannot do that without a preflight request."""
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if given not in accepted:
         raise SextonError(

@@ -1,5 +1,5 @@
-"""How many requests a caller may send: each credential has a bucket, and each address for requests without
-one."""
+"""Limits how many requests a caller may send: each credential has a bucket, and each address for requests
+without a credential."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from sexton.errors import SextonError
 from sexton.security.principal import Principal
 from sexton.security.rate import Buckets
 
-# In the state of a request: what is added to the headers of its answer.
+# The key in the state of a request of headers to add to its answer.
 ANSWER_HEADERS = "answer_headers"
 
 
 class Limiter:
-    """The user who runs the server on this machine has no limit, nor have reports with the token of a run:
-    how many there are is decided by the runs."""
+    """The user who runs the server on this machine has no limit. Nor have reports with the token of a run:
+    the runs limit their number."""
 
     def __init__(self, settings: Settings) -> None:
         self._callers = Buckets("caller", settings.api_rate)
         self._addresses = Buckets("address", settings.api_rate)
 
     def check(self, request: Request[Any, Any, Any], caller: Principal) -> None:
-        """Raises `too_many_requests` if this caller has sent too many; the answer says how many are left."""
+        """Raises `too_many_requests` if the caller has sent too many. The headers of the answer say how many
+        are left."""
         if caller.credential:
             found = self._callers.take(caller.credential, caller.rate)
         else:

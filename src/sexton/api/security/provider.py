@@ -1,7 +1,7 @@
-"""The way to the provider of OpenID Connect: the guarded way out, as for every request to another server.
+"""Requests to the OpenID Connect provider; they go through the same checks as every outgoing request.
 
-The operator names the provider, so it may have a private address; those of metadata services and of the link
-are refused all the same. No redirect is followed, and time and size are bounded.
+The operator names the provider, so it may have a private address; link-local addresses and those of metadata
+services are still refused. Redirects are not followed; time and size are bounded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MOST_BYTES = 256 * 1024
 
 
 class IdentityProvider:
-    """`issuer` asks; close it when the process stops."""
+    """Use `issuer` for requests; call `close` when the process stops."""
 
     def __init__(self, issuer: Issuer, outbound: Outbound) -> None:
         self.issuer = issuer
@@ -34,7 +34,7 @@ class IdentityProvider:
 
 
 def open_provider(settings: Settings) -> IdentityProvider | None:
-    """The provider that the settings name, if they name one. Nothing is asked yet."""
+    """The provider that the settings name, if any. No request is sent yet."""
     openid = read_openid(settings)
     if openid is None:
         return None

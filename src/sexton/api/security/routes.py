@@ -1,4 +1,4 @@
-"""What can be asked over HTTP about keys, namespaces, sessions, the audit and secrets, as a table."""
+"""The routes of keys, namespaces, sessions, the audit and secrets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class KeysQuery(Query, frozen=True, kw_only=True):
 
 
 class RotateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long both keys are good."""
+    """How long both keys are valid."""
 
     overlap_seconds: Annotated[
         int, Meta(ge=0, le=LONGEST_OVERLAP, description="How long the old key goes on.")
@@ -117,7 +117,7 @@ LIST_JOB_CHANGES = Route(
 
 
 class SecretRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A secret, and where it may go."""
+    """A secret, and where it may be sent."""
 
     value: Annotated[str, Meta(description="1 to 65,536 bytes; kept encrypted, and never shown.")]
     hosts: Annotated[

@@ -1,7 +1,7 @@
-"""Secrets over HTTP: they are set and deleted, and never read.
+"""Secrets over HTTP: they can be set and deleted, but never read.
 
-A value must not cross a network in the clear: over plain HTTP it is taken only from this machine, or through
-a proxy for the configured `public_url` that begins with https.
+A value must not cross a network in plain text: over plain HTTP it is accepted only from this machine, or
+through a proxy for a configured `public_url` that begins with https.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class SecretView(msgspec.Struct, frozen=True, kw_only=True):
 
 @operation(routes.LIST_SECRETS, answer=list[SecretView], answer_example=[EXAMPLE])
 async def list_secrets(call: Call) -> Answer:
-    """Their names and where they may go. No answer ever has a value; who set one is in the audit."""
+    """Their names and where they may be sent. No answer ever has a value; the audit says who set it."""
     return Answer([SecretView(**row) for row in await secrets.names(call.context)])
 
 
@@ -56,15 +56,15 @@ async def list_secrets(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def find_secret_uses(call: Call) -> Answer:
-    """The jobs whose targets name it, the providers of notifications and the adapters of content: what fails
-    once it is deleted."""
+    """The jobs whose targets name it, the providers of notifications and the adapters of content: all of
+    these fail if it is deleted."""
     return Answer(await find_uses(call.reading, call.path("secret")))
 
 
 @operation(routes.PUT_SECRET, status=204, example={"value": "•••", "hosts": ["crm.example.com"]})
 async def put_secret(call: Call) -> Answer:
-    """The value is encrypted under the key for secrets, and is neither shown nor logged.
-    Over plain HTTP it is taken only from this machine."""
+    """The value is encrypted under the key for secrets, and is neither shown nor logged. Over plain HTTP it
+    is accepted only from this machine."""
     _require_privacy(call)
     wish, name = call.json(SecretRequest), call.path("secret")
     hosts = wish.hosts or [each for each in hosts_of(wish.value) if each and "://" in wish.value]
@@ -86,7 +86,7 @@ async def put_secret(call: Call) -> Answer:
 
 @operation(routes.DELETE_SECRET, status=204)
 async def delete_secret(call: Call) -> Answer:
-    """Runs of targets that name it fail until it is set again."""
+    """Runs whose targets name it fail until it is set again."""
     await secrets.delete(call.context, call.path("secret"))
     return Answer()
 
@@ -98,6 +98,6 @@ def _require_privacy(call: Call) -> None:
         return
     raise SextonError(
         "insecure",
-        "a secret is not taken over plain HTTP from another machine",
+        "a secret is not accepted over plain HTTP from another machine",
         hint="set it on the server (sexton secret set), or put a proxy with TLS in front and set public_url",
     )

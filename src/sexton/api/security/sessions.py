@@ -1,4 +1,4 @@
-"""People over HTTP: who I am, my sessions, signing out, and links that let a browser sign in."""
+"""Sessions over HTTP: who the caller is, its sessions, signing out, and sign-in links."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sexton.security.sessions import SIGN_IN_PATH, SessionView
 
 
 class CallerView(msgspec.Struct, frozen=True, kw_only=True):
-    """Who calls, and what they may do."""
+    """The caller, and what it may do."""
 
     name: Annotated[str, about("As the audit has it: `person:…`, `key:…`, `user:…`.")]
     method: Annotated[
@@ -48,7 +48,7 @@ class SignInLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EndedSessions(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of them."""
+    """How many sessions were ended."""
 
     ended: Annotated[int, about("How many sessions were ended.")]
 
@@ -105,14 +105,14 @@ async def get_session(call: Call) -> Answer:
 
 @operation(routes.END_SESSION, status=204)
 async def end_session(call: Call) -> Answer:
-    """The session of the cookie ends, and the cookie goes. Other sessions of the person stay."""
+    """Ends the session of the cookie and removes the cookie. Other sessions of the person stay."""
     return await sign_out(call)
 
 
 @operation(routes.LIST_SESSIONS, answer=list[SessionView], answer_example=[SESSION])
 async def list_sessions(call: Call) -> Answer:
-    """The caller's own sessions that have not ended, the latest first. Sessions that began with a link belong
-    to the key, or to the user, that made the link."""
+    """The caller's own sessions that have not ended, the latest first. A session that began with a link
+    belongs to the key, or to the user, that made the link."""
     query = call.query(SessionsQuery)
     if query.every:
         call.caller.require(Role.ADMIN, EVERY_NAMESPACE, cluster=True)
@@ -131,7 +131,7 @@ async def list_sessions(call: Call) -> Answer:
 
 @operation(routes.END_SESSIONS, answer=EndedSessions, answer_example={"ended": 3})
 async def end_sessions(call: Call) -> Answer:
-    """Every session of the caller, or of the person with this `name`: every process refuses them within two
+    """Every session of the caller, or of the person with this `name`. Every process refuses them within two
     seconds."""
     query = call.query(EndSessionsQuery)
     if query.name is None:
@@ -145,7 +145,7 @@ async def end_sessions(call: Call) -> Answer:
 
 @operation(routes.END_ONE_SESSION, status=204)
 async def end_one_session(call: Call) -> Answer:
-    """One of the caller's own; an admin of all namespaces may end those of others."""
+    """One of the caller's own sessions; an admin of all namespaces may end any session."""
     role = call.caller.everywhere()
     any_ = role is not None and role.allows(Role.ADMIN)
     await sessions.end_session(call.context, call.path("session"), call.caller, any_=any_)
@@ -155,15 +155,14 @@ async def end_one_session(call: Call) -> Answer:
 
 @operation(routes.MAKE_LINK, status=201, answer=SignInLink, kept=False, answer_example=LINK)
 async def make_link(call: Call) -> Answer:
-    """Good once, for ten minutes. The session that it begins may do what the caller may, and ends with the
-    caller's key. A session cannot make one."""
+    """Valid once, for ten minutes. Its session has the permissions of the caller, and ends with the caller's
+    key. A session cannot make links."""
     site = call.services.guard.site
     origin = site.public or site.origin_of(call.request)
     if origin is None:
         raise InvalidField(
             "no_public_url",
-            "people sign in over https, or on the machine of the server, and this server does not know its "
-            "https address",
+            "sign-in needs https, or a browser on the machine of the server; this server has no public_url",
             field="public_url",
             hint="set SEXTON_PUBLIC_URL where the server runs: https://sexton.example.com",
         )
@@ -172,7 +171,7 @@ async def make_link(call: Call) -> Answer:
 
 
 async def sign_out(call: Call, *, everywhere: bool = False) -> Answer:
-    """End the session of the cookie, or all of its person."""
+    """End the session of the cookie, or all sessions of its person."""
     caller, guard = call.caller, call.services.guard
     if caller.session_id is None:
         raise not_found("session", "of this caller, who has shown no cookie")

@@ -1,12 +1,12 @@
 """The pages on which people sign in and out.
 
-A link of `sexton login` leads to `/sign-in`, with its secret behind the #: browsers do not send that part, so
-it stands in no log. A script moves it into the form and out of the history, and the form is posted; opening
-the page alone uses nothing up.
+A link of `sexton login` leads to `/sign-in`, with its secret after the #: browsers do not send that part, so
+it is in no log. A script moves it into the form and out of the browser's history, and the form is posted.
+Opening the page alone does not use the link up.
 
-With OpenID Connect the browser goes to the provider and comes back with a code. What belongs together, the
-state, the nonce and the verifier of PKCE, is worked out from one secret, which the browser keeps meanwhile in
-a cookie of its own: the answer counts only in the browser that has asked, and nothing is kept here.
+With OpenID Connect the browser goes to the provider and returns with a code. State, nonce and PKCE verifier
+are derived from one secret, which the browser keeps in a cookie of its own. So the answer is valid only in
+the browser that began the sign-in, and the server stores nothing.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ YEAR = "public, max-age=31536000, immutable"
 
 
 class SignInAttempt(msgspec.Struct, frozen=True, array_like=True):
-    """A sign-in that has begun, as the browser keeps it."""
+    """A sign-in in progress, as the browser keeps it."""
 
     seed: str
     started_at: float
@@ -112,7 +112,7 @@ async def sign_in(call: Call) -> Answer:
 
 @operation(USE_LINK, media_type=HTML, body_types=FORM)
 async def use_link(call: Call) -> Answer:
-    """A session for a link. The first wrong ones are answered, further ones from the same address put off."""
+    """Exchange a link for a session. After some wrong links, an address is told to wait."""
     fields, guard = call.form, call.services.guard
     origin, token = _origin(call), fields.get("token", "").strip()
     made = None
@@ -134,7 +134,7 @@ async def use_link(call: Call) -> Answer:
 
 @operation(START_OPENID, media_type=HTML)
 async def start_openid(call: Call) -> Answer:
-    """To the provider, with a cookie that the answer is compared with."""
+    """Redirect to the provider, with a cookie that the answer is checked against."""
     issuer, origin = _openid(call)
     pepper = await call.services.guard.sessions.pepper()
     attempt = SignInAttempt(
@@ -150,8 +150,8 @@ async def start_openid(call: Call) -> Answer:
 
 @operation(OPENID_ANSWER, media_type=HTML)
 async def openid_answer(call: Call) -> Answer:
-    """The answer of the provider: a session, if it is the answer to what this browser has asked, and if the
-    groups of the person give a role."""
+    """The answer of the provider becomes a session, if this browser began the sign-in and the groups of the
+    person give a role."""
     issuer, origin = _openid(call)
     address = address_of(call.request)
     if call.services.sign_ins.too_many(address):
@@ -172,13 +172,13 @@ async def openid_answer(call: Call) -> Answer:
 
 
 async def _identify(call: Call, issuer: Issuer, origin: str) -> tuple[SignInAttempt, Principal]:
-    """Who has come back."""
+    """The person who has signed in at the provider."""
     guard, given = call.services.guard, call.parameters
     pepper = await guard.sessions.pepper()
     sealed = unseal(ATTEMPT, guard.site.read_cookie(call.request, ATTEMPT) or "", pepper)
     attempt = msgspec.json.decode(sealed or b'["", 0, "/"]', type=SignInAttempt)
     if attempt.started_at + ATTEMPT_SECONDS < clock.now().timestamp():
-        raise _bad_sign_in("this browser has not begun a sign-in, or more than ten minutes ago")
+        raise _bad_sign_in("this browser has begun no sign-in within the last ten minutes")
     state, nonce, verifier = attempt.secrets(pepper)
     if not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
         raise _bad_sign_in("the answer belongs to another sign-in")
@@ -194,7 +194,7 @@ async def _identify(call: Call, issuer: Issuer, origin: str) -> tuple[SignInAtte
 
 @operation(SIGN_OUT, media_type=HTML, body_types=FORM, form=True)
 async def sign_out(call: Call) -> Answer:
-    """End the session of the cookie, or all of its person."""
+    """End the session of the cookie, or all sessions of its person."""
     answer = await sign_out_session(call, everywhere=call.form.get("everywhere") == "true")
     return Answer(status=303, headers={"Location": SIGN_IN_PATH}, cookies=answer.cookies)
 
@@ -211,7 +211,7 @@ async def asset(call: Call) -> Answer:
 
 
 async def begin(call: Call, made: NewSession, origin: str, following: str) -> Answer:
-    """Give the browser its new session; the one that it had ends."""
+    """Give the browser its new session; its previous session ends."""
     guard = call.services.guard
     before = await guard.session_of(call.request)
     if before is not None and before.principal.session_id is not None:
@@ -226,14 +226,14 @@ async def begin(call: Call, made: NewSession, origin: str, following: str) -> An
 
 
 def local_path(path: str) -> str:
-    """A path of this server; anything that a browser could take for another host is the first page."""
+    """A path of this server. Anything that a browser could take for another host becomes `/`."""
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if plain and path.isascii() and "\\" not in path else "/"
 
 
 async def _note_refusal(call: Call, method: Method, error: SextonError) -> bool:
-    """Count a sign-in that failed, and keep it in the audit; False: there were too many, and it is only
-    counted, so that callers cannot fill the audit."""
+    """Count a failed sign-in and record it in the audit. False: there were too many, so it is only counted;
+    callers must not be able to fill the audit."""
     failures, address = call.services.sign_ins, address_of(call.request)
     failures.note(address)
     if failures.too_many(address):
@@ -244,19 +244,19 @@ async def _note_refusal(call: Call, method: Method, error: SextonError) -> bool:
 
 
 def _openid(call: Call) -> tuple[Issuer, str]:
-    """The provider, and the origin that it sends people back to."""
+    """The provider, and the origin that it redirects to."""
     if call.services.issuer is None:
         raise not_found("page", call.request.scope["path"])
     return call.services.issuer, _origin(call)
 
 
 def _origin(call: Call) -> str:
-    """Where the browser is; people sign in only under a name of the server."""
+    """The origin of the browser; people can sign in only under a name of this server."""
     found = call.services.guard.site.origin_of(call.request)
     if found is None:
         raise SextonError(
             "bad_host",
-            "people cannot sign in under this name",
+            "people cannot sign in under the host name of this request",
             hint="use the https address of the server; its proxy must pass the Host header on",
         )
     return found
@@ -264,7 +264,7 @@ def _origin(call: Call) -> str:
 
 @contextmanager
 def _told_in_the_log(address: str) -> Iterator[None]:
-    """Why a sign-in is refused. What is wrong with the provider is not told to the browser."""
+    """Log why a sign-in is refused. The browser does not learn what is wrong with the provider."""
     try:
         yield
     except SextonError as error:
@@ -285,7 +285,7 @@ def too_many_sign_ins() -> SextonError:
 
 
 def _link_form(following: str, *, hidden: bool = False, plain: bool = False) -> str:
-    """`hidden`: only for the script; `plain`: there is another way to sign in."""
+    """`hidden`: only for the script. `plain`: there is another way to sign in."""
     shown = (
         '<input type="hidden" id="token" name="token">'
         if hidden

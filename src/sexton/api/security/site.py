@@ -1,14 +1,12 @@
-"""By which names browsers reach this server, and which pages may use it.
+"""The names of this server for browsers, and the pages that may use its API.
 
-A web page in the browser of a person must not be able to drive the API with that person's cookie, or with
-the word of the kernel that the person runs the server. One function, `Site.check`, decides it for every
-request: the Host header must name this server (a page whose name was rebound to 127.0.0.1 names its own
-host), an Origin must be the server's own or one of `cors_origins`, and `Sec-Fetch-Site` must not name another
-site.
+A web page must not be able to use the API with the cookie of the person who opens it, or by being opened on
+the machine of the user who runs the server. `Site.check` decides this for every request: the Host header must
+name this server (a page whose name was rebound to 127.0.0.1 sends its own host), an Origin must be the
+server's own or one of `cors_origins`, and `Sec-Fetch-Site` must not name another site.
 
-The server speaks HTTP. People reach it over https through a proxy, at `public_url`; the headers of
-proxies are not believed, since every caller could send them: the name in the Host header tells whether it is
-https.
+The server speaks HTTP. People reach it over https through a proxy, at `public_url`. Headers of proxies are
+ignored, since every caller could send them: the name in the Host header tells whether it is https.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from sexton.config import Settings
 from sexton.connections.loopback import is_loopback
 from sexton.errors import SextonError
 
-# What proxies add: the connection is theirs, and does not tell whose request it is.
+# Headers that proxies add. Then the connection is the proxy's, and does not tell who sent the request.
 FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 CSRF_HEADER = "X-CSRF-Token"
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -48,21 +46,21 @@ class Site:
         self._pages = frozenset(settings.page_origins())
 
     def origin_of(self, request: AnyRequest) -> str | None:
-        """Where the browser thinks it is: the public origin, or this machine without a proxy between. None:
-        under a name that is not this server's; people cannot sign in there."""
+        """The origin that the browser uses: the public origin, or this machine without a proxy in between.
+        None: a name that is not this server's; people cannot sign in under it."""
         host = request.headers.get("host", "")
         if self._is_public(host):
             return self.public
         return f"http://{host.lower()}" if _is_here(host) and not is_forwarded(request) else None
 
     def check(self, request: AnyRequest, *, named: bool) -> None:
-        """Raises `bad_host` or `cross_origin`. `named`: the credential is one that browsers send by
-        themselves, so the Host must be a name of this server."""
+        """Raises `bad_host` or `cross_origin`. `named`: browsers send the credential by themselves, so the
+        Host must be a name of this server."""
         host = request.headers.get("host", "")
         if named and not self._is_public(host) and not _is_here(host):
             raise SextonError(
                 "bad_host",
-                f"this server has another name than {host}" if host else "the request names no host",
+                f"{host} is not a name of this server" if host else "the request has no Host header",
                 hint=f"use {self.public or 'http://127.0.0.1'}",
             )
         origin = request.headers.get("origin")
@@ -80,8 +78,8 @@ class Site:
             )
 
     def cookie(self, name: str, origin: str, value: str, seconds: float) -> Cookie:
-        """A cookie that scripts cannot read and other sites do not send along, except with a link that a
-        person follows. Over https its name begins with `__Host-`: no other host can set it."""
+        """A cookie that scripts cannot read, and that requests from other sites do not carry, except when a
+        person follows a link. Over https its name begins with `__Host-`, so that no other host can set it."""
         secure = origin.startswith("https:")
         return Cookie(
             _cookie_name(name, origin),
@@ -98,7 +96,7 @@ class Site:
         return None if origin is None else request.cookies.get(_cookie_name(name, origin))
 
     def cross_origin_headers(self, origin: str | None) -> Headers:
-        """What tells the browser that a page of another origin may read the answer."""
+        """The headers that let a page of an allowed origin read the answer."""
         if not self._pages:
             return {}
         if origin not in self._pages:
@@ -111,7 +109,7 @@ class Site:
         }
 
     def preflight(self, origin: str | None) -> Headers | None:
-        """The answer to a browser that asks whether a page may send a request; None: it may not."""
+        """The answer to a preflight request; None: the page may not send the request."""
         if origin not in self._pages:
             return None
         return {
@@ -122,7 +120,7 @@ class Site:
         }
 
     def security_headers(self, host: str) -> Headers:
-        """What every answer has, unless it has its own."""
+        """Headers of every answer that does not set its own."""
         headers = {
             "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
             "Referrer-Policy": "no-referrer",
@@ -146,7 +144,7 @@ class Site:
 
 
 def is_forwarded(request: AnyRequest) -> bool:
-    headers = request.headers  # made anew each time it is asked for
+    headers = request.headers  # a new object at each access
     return any(name in headers for name in FORWARDED)
 
 
@@ -155,13 +153,13 @@ def _is_here(host: str) -> bool:
     try:
         parts = urlsplit(f"//{host}")
         return is_loopback(parts.hostname or "") and (parts.port or 80) > 0
-    except ValueError:  # such as "[", or a port that is no number
+    except ValueError:  # such as "[", or a port that is not a number
         return False
 
 
 def _own_page(request: AnyRequest) -> bool:
-    """What browsers say of where a request comes from. A link from elsewhere may be followed: the page that
-    has it does not see the answer."""
+    """Whether the request comes from no page or from a page of this server, as browsers declare it. Following
+    a link from another site is allowed: that site does not see the answer."""
     site = request.headers.get("sec-fetch-site", "none")
     followed = (
         request.method in ("GET", "HEAD")
@@ -173,7 +171,7 @@ def _own_page(request: AnyRequest) -> bool:
 
 @lru_cache(maxsize=1024)
 def _cookie_name(name: str, origin: str) -> str:
-    """Browsers give cookies to every port of a host, so those of this machine have the port in the name."""
+    """Browsers send cookies to every port of a host, so on this machine the name includes the port."""
     if origin.startswith("https:"):
         return f"__Host-{name}"
     return f"{name}_{urlsplit(origin).port or 80}"

@@ -20,7 +20,7 @@ from sexton.errors import Unavailable
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
 
-# As a machine without a screen, and without Chromium's own errands, needs it.
+# For a machine without a screen; no requests of Chromium's own.
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
@@ -28,7 +28,7 @@ FLAGS = (
 PATIENCE_MS = 60_000
 ROUNDS = 3
 UPDATES = 10
-# The page says when its heading is there and nothing waits for an answer any more.
+# Resolves when the heading is shown and no part of the page waits for an answer.
 SHOWN = """() => new Promise((resolve) => {
     const look = () => {
         if (document.querySelector('h1') && !document.querySelector('[aria-busy=true]'))
@@ -51,7 +51,7 @@ returning id
 
 
 async def paint(program: Path, server: Serving, examples: Examples, say: Say) -> dict[str, Any]:
-    """Each view with what it loads in the cache, as on a second visit; `/` also on the first one."""
+    """Each view with its files in the cache, as on a second visit; `/` also on the first visit."""
     shown: list[dict[str, Any]] = []
     async with _browser(program) as browser:
         first = await _first_visit(browser, server.url)
@@ -75,7 +75,7 @@ async def paint(program: Path, server: Serving, examples: Examples, say: Say) ->
 
 
 async def update(program: Path, made: Ground, server: Serving, say: Say) -> dict[str, Any]:
-    """From the commit of a run to the change of the page that lists runs."""
+    """The time from the commit of a run to the change of the page that lists runs."""
     took = []
     async with _browser(program) as browser:
         page = await _page(browser)
@@ -136,7 +136,7 @@ async def _first_visit(browser: Browser, url: str) -> dict[str, Any]:
 
 
 async def _visit(page: Page, address: str) -> tuple[float, float]:
-    """When something was painted, and when all was there, in milliseconds since the address was asked for."""
+    """When something was painted, and when everything was shown, in milliseconds since the request."""
     await page.goto(address, wait_until="commit")
     shown: float = await page.evaluate(SHOWN)
     painted: float | None = await page.evaluate(PAINTED)

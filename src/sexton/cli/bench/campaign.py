@@ -56,7 +56,7 @@ where id = any ($1::bigint[])
 async def campaign(
     url: str, *, recipients: int, workers: int, smtp: bool, single: bool, say: Say
 ) -> dict[str, Any]:
-    """One measurement; `say` gets a line of progress now and then."""
+    """One measurement; `say` gets lines of progress."""
     async with ground(url) as made:
         context = Context(made.database, actor="bench")
         sink = MailSink() if smtp else None
@@ -102,7 +102,7 @@ async def campaign(
 
 
 async def _import(context: Context, recipients: int, say: Say) -> dict[str, Any]:
-    """As `sexton recipients import` does it, without its HTTP."""
+    """As `sexton recipients import` does it, without HTTP."""
     say(f"{recipients:,} recipients by import")
     lines, began, count = _lines(recipients), clock.monotonic(), 0
     while chunk := list(islice(lines, CHUNK)):
@@ -167,7 +167,7 @@ async def _limit(made: Ground, count: int, say: Say) -> float:
 async def _campaign(
     made: Ground, context: Context, recipients: int, say: Say
 ) -> tuple[dict[str, Any], float]:
-    """From the word to start until all is done, its ledger included."""
+    """The time from the start of the campaign until it is done, including writing its messages."""
     say(f"a campaign to {recipients:,} recipients")
     shown = await create_campaign(
         context, CampaignSpec(name="bench", template_id="hello", audience=AudienceSpec(everyone=True))

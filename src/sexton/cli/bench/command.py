@@ -31,7 +31,7 @@ from sexton.errors import InvalidField
 from sexton.postgres.server import private_server
 
 Workers = Annotated[int | None, Parameter(help="Number of worker processes. Default: one less than cores.")]
-# A worker that sends waits for the database half of its time.
+# A sending worker waits for the database half of its time.
 Senders = Annotated[int | None, Parameter(help="Number of worker processes. Default: one for each core.")]
 Repeat = Annotated[int, Parameter(help="Number of measurements. The best is shown.")]
 DatabaseUrl = Annotated[
@@ -47,7 +47,7 @@ Data = Annotated[
 ]
 Measure = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
-# What must be 0 in every measurement: else the exit code is 1.
+# These must be 0 in every measurement, or the exit code is 1.
 FAULTS = ("lost", "doubled", "early", "out_of_order", "slow")
 
 
@@ -183,7 +183,7 @@ def _run(measure: Measure, database_url: str | None, data: Path | None, json: bo
             if repeat > 1:
                 _say(f"measurement {number + 1} of {repeat}")
             results.append(asyncio.run(measure(url, say=_say)))
-    # By the product's own figure: the best ratio may just be that of the worst limit.
+    # By the speed of Sexton: the best ratio may come from the worst limit.
     best = max(results, key=lambda result: result.get("per_second", 0))
     if repeat > 1:
         best["ratios"] = [result["ratio"] for result in results]
@@ -224,7 +224,10 @@ def _check(**numbers: int) -> None:
     for name, number in numbers.items():
         if number < 1:
             raise InvalidField(
-                "bad_usage", f"--{name} must be at least 1", field=name, hint="give a larger number"
+                "bad_usage",
+                f"--{name} is {number}, and must be at least 1",
+                field=name,
+                hint=f"such as --{name} 10",
             )
 
 

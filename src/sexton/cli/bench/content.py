@@ -34,7 +34,7 @@ TRIES = 4
 
 
 async def content(url: str, *, pending: int, due: int, workers: int, say: Say) -> dict[str, Any]:
-    """One measurement; `say` gets a line of progress now and then."""
+    """One measurement; `say` gets lines of progress."""
     async with ground(url) as made:
         imported = await _import(made, pending, say)
         looked = await _look(made, pending, say)
@@ -43,7 +43,7 @@ async def content(url: str, *, pending: int, due: int, workers: int, say: Say) -
 
 
 async def _import(made: Ground, pending: int, say: Say) -> dict[str, Any]:
-    """As `sexton content import` does it, without its HTTP."""
+    """As `sexton content import` does it, without HTTP."""
     say(f"{pending:,} actions by bulk import")
     context = Context(made.database, actor="bench")
     first = second_after(await made.now(), 0) + AWAY
@@ -86,7 +86,7 @@ def _lines(pending: int, first: datetime) -> Iterator[bytes]:
 
 
 async def _look(made: Ground, pending: int, say: Say) -> dict[str, Any]:
-    """Medians of what people ask for."""
+    """Medians of common questions."""
     say("looking at them")
     context = Context(made.database, actor="bench")
     start = await made.now() + AWAY + SPREAD / 2
@@ -131,7 +131,7 @@ async def _carry_out(made: Ground, due: int, workers: int, say: Say) -> dict[str
             break
         lead *= 2
         await made.watch.execute(f"delete from {SCHEMA}.content_schedules where entity_type = 'due'")
-        say("that was too soon; once more")
+        say("not ready in time; trying again")
     else:
         raise Unavailable("bench_failed", "the machine is too busy to get ready in time", hint="fewer due")
     await made.sleep_until(due_at)
@@ -187,5 +187,5 @@ async def _plan_due(made: Ground, due: int, due_at: datetime) -> None:
 
 
 def _peak_megabytes() -> float:
-    """The most memory that this process ever had."""
+    """The peak memory of this process."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6

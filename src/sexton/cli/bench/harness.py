@@ -1,4 +1,4 @@
-"""The ground of every measurement: a schema, jobs in it, processes, and what they used."""
+"""What every measurement uses: a schema with jobs, processes, and the resources that they used."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SHARDS = 64
 HANDLER = "sexton.noop"
 CHUNK = 50_000
 
-# Longer than this without an end, and the measurement has failed.
+# A measurement that takes longer has failed.
 PATIENCE_SECONDS = 900
 READY_SECONDS = 60
 STOP_SECONDS = 45
 
-# Settings of the caller that would change what is measured.
+# Settings of the caller that would change the result.
 NOT_INHERITED = {"SEXTON_APP", "SEXTON_QUEUES", "SEXTON_DATA", "SEXTON_NODE"}
 
 JOB_COLUMNS = ["id", "name", "kind", "schedule", "timezone", "anchor", "timing_key", "target", "options"]
@@ -116,7 +116,7 @@ class Ground:
         jitter: Callable[[int], float] | None = None,
         options: str = "{}",
     ) -> None:
-        """Jobs with their timers; the rules take turns."""
+        """Insert jobs with their timers; the rules are used in turn."""
         target = f'{{"handler":"{HANDLER}"}}'
         async with self.database.connection() as connection:
             for start in range(0, len(ids), CHUNK):
@@ -151,7 +151,7 @@ class Ground:
                 )
 
     async def settle(self) -> None:
-        """Let PostgreSQL know what is there, and leave nothing of the filling to be done while measuring."""
+        """Vacuum, analyze and checkpoint, so that this work does not happen while measuring."""
         async with self.database.connection() as connection:
             for table in ("jobs", "timers"):
                 await connection.execute(f"vacuum (analyze) {SCHEMA}.{table}", timeout=600)
@@ -173,7 +173,7 @@ class Ground:
         await clock.sleep(max(0.0, (moment - now).total_seconds()))
 
     async def start(self, role: str, **settings: str) -> BenchProcess:
-        """`settings` are variables of its environment."""
+        """Start a node; `settings` are variables of its environment."""
         environment = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         environment |= {
             "SEXTON_DATABASE_URL": self.database.url,
@@ -207,7 +207,8 @@ class Ground:
     async def wait_for(
         self, question: str, *arguments: object, every: float = 0.1, patience: float = PATIENCE_SECONDS
     ) -> None:
-        """Ask until the answer is true. The question must be cheap: it must not disturb the answer."""
+        """Ask until the answer is true. The question must be cheap, so that it does not affect the
+        measurement."""
         began = clock.monotonic()
         while not await self.watch.fetchval(question, *arguments):
             self.check()
@@ -218,7 +219,7 @@ class Ground:
             await clock.sleep(every)
 
     def check(self) -> None:
-        """A process that died would be waited for in vain."""
+        """Raise `Unavailable` if a process has died."""
         for process in self.processes:
             if process.handle.returncode is not None:
                 raise Unavailable(
@@ -253,7 +254,7 @@ class Ground:
 
 @asynccontextmanager
 async def ground(url: str, queue_url: str = "postgres") -> AsyncIterator[Ground]:
-    """A fresh schema; gone afterwards."""
+    """A new schema, dropped afterwards."""
     database = await Database.open(url, schema=SCHEMA, timeout=600, name="sexton bench")
     watch = await asyncpg.connect(url, command_timeout=600, server_settings=BY_KEY)
     try:
@@ -283,7 +284,7 @@ def per_thousand(seconds: float | None, runs: int) -> float | None:
 
 
 def account(ledger: Mapping[str, Any], expected: int, runs: int, used: Usage) -> dict[str, Any]:
-    """What the ledger says of the runs that were expected, and what each thousand of those measured took."""
+    """The faults and the lateness in the ledger, and the processor time of each thousand measured runs."""
     return {
         "lost": expected - ledger["distinct"],
         "doubled": ledger["rows"] - ledger["distinct"],
@@ -297,13 +298,13 @@ def account(ledger: Mapping[str, Any], expected: int, runs: int, used: Usage) ->
 
 
 def second_after(moment: datetime, seconds: float) -> datetime:
-    """A whole second at least so far ahead."""
+    """A whole second at least this far ahead."""
     later = moment + timedelta(seconds=seconds + 1)
     return later.replace(microsecond=0)
 
 
 async def _local_postmaster(connection: Connection) -> int | None:
-    """The process of the database server, if it is one of this machine."""
+    """The process of the database server, if it runs on this machine."""
     backend: int = await connection.fetchval("select pg_backend_pid()")
     try:
         command = Path(f"/proc/{backend}/cmdline").read_bytes()

@@ -19,7 +19,7 @@ from sexton.cli.bench.limit import measure_limit
 from sexton.errors import Unavailable
 from sexton.schedules import parse
 
-# How much time filling, starting and loading may take before the second comes; doubled if it was not enough.
+# The time for filling, starting and loading before the jobs are due; doubled if it was not enough.
 LEAD_SECONDS = 5.0
 FILLED_PER_SECOND = 20_000
 LOADED_PER_SECOND = 100_000
@@ -29,7 +29,7 @@ TRIES = 5
 async def hot_second(
     url: str, *, jobs: int, workers: int, say: Say, queue_url: str = "postgres"
 ) -> dict[str, Any]:
-    """One measurement; `say` gets a line of progress now and then."""
+    """One measurement; `say` gets lines of progress."""
     async with ground(url, queue_url) as made:
         product = await _product(made, jobs, workers, say)
         await made.clear()
@@ -59,7 +59,7 @@ async def _product(made: Ground, jobs: int, workers: int, say: Say) -> dict[str,
 
 
 async def _prepare(made: Ground, jobs: int, workers: int, say: Say) -> datetime:
-    """Jobs that are due in a moment, and processes that are ready for them."""
+    """Make jobs that are due soon, and start processes for them."""
     lead = LEAD_SECONDS + jobs / FILLED_PER_SECOND
     for _ in range(TRIES):
         due_at = second_after(await made.now(), lead)
@@ -75,14 +75,15 @@ async def _prepare(made: Ground, jobs: int, workers: int, say: Say) -> datetime:
         await made.stop()
         await made.clear()
         lead *= 2
-        say("that was too soon; once more")
+        say("not ready in time; trying again")
     raise Unavailable(
         "bench_failed", "the machine is too busy to get ready in time", hint="measure fewer jobs"
     )
 
 
 async def _wait_until_done(made: Ground, jobs: int, due_at: datetime) -> None:
-    """Asked rarely: it takes a walk over the dead entries of two indexes. The ledger tells the time."""
+    """Asked rarely, because the query reads the dead entries of two indexes. The time is taken from the
+    ledger."""
     await made.wait_for(
         f"""select not exists (
                 select from generate_series(0, $2) as shard (id)

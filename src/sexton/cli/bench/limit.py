@@ -63,7 +63,7 @@ from ended
 
 
 async def measure_limit(ground: Ground, jobs: int, per_second: float, say: Say) -> dict[str, Any]:
-    """The limit for so many jobs on an empty ground, and the share of it that `per_second` is."""
+    """The limit for this many jobs in an empty schema, and the ratio of `per_second` to it."""
     say(f"the limit of this PostgreSQL: bare SQL, {jobs:,} jobs")
     due_at = await ground.now()
     await ground.fill(range(1, jobs + 1), [SharedSchedule(parse("0 0 * * *"), due_at)])

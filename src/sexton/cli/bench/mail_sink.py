@@ -1,4 +1,4 @@
-"""A mail server that takes everything and keeps only the ids of messages."""
+"""A mail server that accepts everything and keeps only the ids of messages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ END = b"\r\n.\r\n"
 
 
 class MailSink:
-    """SMTP with PIPELINING and CHUNKING left out. `got` counts messages by their Message-ID."""
+    """SMTP without CHUNKING. `got` counts messages by their Message-ID."""
 
     def __init__(self) -> None:
         self.got: Counter[bytes] = Counter()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> str:
-        """Its address."""
+        """Start it; its address."""
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=4 * 1024 * 1024)
         port = self._server.sockets[0].getsockname()[1]
         return f"smtp://127.0.0.1:{port}"
@@ -47,6 +47,6 @@ class MailSink:
                     writer.write(b"250 ok\r\n")
                 await writer.drain()
         except (ConnectionError, asyncio.IncompleteReadError):
-            pass  # the other side has gone: it has been counted what came
+            pass  # the client disconnected: complete messages are counted
         finally:
             writer.close()

@@ -24,7 +24,7 @@ from sexton.postgres.transaction import Context
 from sexton.runs.activity import count_recorded
 
 RUNS_PER_SECOND = 20
-# A job is changed so often.
+# How often a job changes.
 CHANGE_SECONDS = 10.0
 REST_SECONDS = 2.0
 READY_SECONDS = 120.0
@@ -56,7 +56,7 @@ class Follower:
     bytes: int = 0
 
     async def follow(self) -> None:
-        # One for each console, which keeps its connections as a browser does.
+        # Each console keeps its own connections, as a browser does.
         async with aiohttp.ClientSession(self.server.url, timeout=aiohttp.ClientTimeout()) as client:
             for address in self.addresses:
                 async with client.get(address) as answer:
@@ -76,7 +76,7 @@ class Follower:
 async def follow(
     made: Ground, server: Serving, examples: Examples, consoles: int, seconds: float, say: Say
 ) -> dict[str, Any]:
-    """By the page that all of them are at: the cores that the api used."""
+    """For each page, with all consoles on it: the cores that the api used."""
     found: dict[str, Any] = {}
     for page, begins in PAGES.items():
         shown = next(view for view in views(examples) if view.page == page)

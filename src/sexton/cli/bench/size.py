@@ -1,4 +1,4 @@
-"""Very many jobs, of which almost none are due: what they cost by just being there."""
+"""Very many jobs, of which almost none are due: what they cost while idle."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROUNDS = 3
 SCANS = 20
 PROGRESS = 200_000
 
-# What a session has done is in the statistics after so long at the latest.
+# After this time at the latest, the statistics include what a session has done.
 STATISTICS_SECONDS = 11
 
 NO_AUTOVACUUM = f"""
@@ -52,7 +52,7 @@ AWAY = timedelta(hours=2)
 
 
 async def size(url: str, *, jobs: int, idle_seconds: int, say: Say) -> dict[str, Any]:
-    """One measurement; `say` gets a line of progress now and then."""
+    """One measurement; `say` gets lines of progress."""
     async with ground(url) as made:
         few = min(FEW, jobs)
         await _fill(made, 1, few, say)
@@ -110,7 +110,7 @@ def _rules(now: datetime) -> list[SharedSchedule]:
 
 
 async def _firing_seconds(made: Ground, jobs: int) -> float:
-    """What one firing costs in a batch whose jobs lie anywhere among all of them: the best of some rounds."""
+    """The time of one firing in a batch whose jobs are spread over all jobs: the best of some rounds."""
     connection = await asyncpg.connect(made.database.url, command_timeout=600, server_settings=BY_KEY)
     try:
         return min([await _firing_round(made, connection, jobs) for _ in range(ROUNDS)])
@@ -120,14 +120,14 @@ async def _firing_seconds(made: Ground, jobs: int) -> float:
 
 async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Record], jobs: int) -> float:
     batch = min(Settings().batch_size, max(1, jobs // BATCHES))
-    # In the order of their ids, as the scheduler fires what is due at one time.
+    # In the order of their ids, as the scheduler fires jobs that are due at the same time.
     chosen = sorted(random.sample(range(1, jobs + 1), min(jobs, batch * BATCHES)))
     due_at = await made.now()
     next_at = due_at + timedelta(days=1)
     await connection.execute(
         f"update {SCHEMA}.timers set scheduled_at = $2, due_at = $2 where job_id = any($1)", chosen, due_at
     )
-    # The versions that this leaves behind are not what a firing meets.
+    # Remove the dead row versions of this update: a real firing does not meet them.
     await connection.execute(f"vacuum {SCHEMA}.timers")
     shards = list(range(SHARDS))
     epochs = [
@@ -160,7 +160,7 @@ async def _firing_round(made: Ground, connection: asyncpg.Connection[asyncpg.Rec
 
 
 async def _scan_seconds(made: Ground) -> float:
-    """Reading what falls due in a shard within the horizon, as the scheduler does."""
+    """The time to read what falls due in a shard within the horizon, as the scheduler does."""
     now = await made.now()
     until = now + timedelta(seconds=Settings().horizon_seconds)
     took = []
@@ -178,7 +178,7 @@ async def _scan_seconds(made: Ground) -> float:
 
 
 async def _ready_seconds(made: Ground, probe: int) -> float:
-    """From the start of a scheduler's process to the firing of a job that is due already."""
+    """The time from the start of a scheduler's process to the firing of a job that is due already."""
     due_at = await made.now()
     await made.fill([probe], [SharedSchedule(parse(f"{due_at.minute} {due_at.hour} * * *"), due_at)])
     began = await made.now()
@@ -190,8 +190,8 @@ async def _ready_seconds(made: Ground, probe: int) -> float:
 
 
 async def _idle_transactions(made: Ground, seconds: int) -> float:
-    """Transactions a second of a scheduler and a worker with nothing to do; nearly all are one statement."""
-    # They are those of the whole database, so PostgreSQL must not tidy up meanwhile.
+    """Transactions a second of an idle scheduler and an idle worker; nearly all are one statement."""
+    # The statistics are those of the whole database, so autovacuum must not run meanwhile.
     await made.watch.execute(NO_AUTOVACUUM)
     await made.start("worker")
     await made.ready(1)

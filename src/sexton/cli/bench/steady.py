@@ -29,7 +29,7 @@ TRIES = 5
 
 
 async def steady(url: str, *, rate: int, seconds: int, workers: int, say: Say) -> dict[str, Any]:
-    """One measurement; `say` gets a line of progress now and then."""
+    """One measurement; `say` gets lines of progress."""
     async with ground(url) as made:
         start = await _prepare(made, rate, workers, say)
         say(f"{rate:,} firings a second for {seconds} seconds, after {WARM_UP_SECONDS} to warm up")
@@ -62,7 +62,7 @@ async def steady(url: str, *, rate: int, seconds: int, workers: int, say: Say) -
 
 
 async def _prepare(made: Ground, rate: int, workers: int, say: Say) -> datetime:
-    """Processes that are ready for the first period, which begins at the answer."""
+    """Start processes that are ready for the first period; when it begins."""
     jobs = range(1, rate * PERIOD_SECONDS + 1)
     lead = LEAD_SECONDS + len(jobs) / FILLED_PER_SECOND
     for _ in range(TRIES):
@@ -82,7 +82,7 @@ async def _prepare(made: Ground, rate: int, workers: int, say: Say) -> datetime:
         await made.stop()
         await made.clear()
         lead *= 2
-        say("that was too soon; once more")
+        say("not ready in time; trying again")
     raise Unavailable("bench_failed", "the machine is too busy to get ready in time", hint="lower the rate")
 
 
@@ -103,7 +103,7 @@ async def _wait_until_fired(made: Ground, end: datetime) -> None:
 
 
 async def _ledger(made: Ground, start: datetime, begin: datetime, end: datetime) -> dict[str, Any]:
-    """Everything since the start must be there once; lateness counts what was due in the measured time."""
+    """Everything since the start must be recorded once; lateness counts what was due in the measured time."""
     async with made.database.connection() as connection:
         row = await connection.fetchrow(
             f"""with recorded as (

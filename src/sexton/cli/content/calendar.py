@@ -23,7 +23,7 @@ from sexton.schedules.zone import Zone, zone
 
 # Seven days side by side in 80 columns.
 CELL = 10
-# Times of a day that a month has room for.
+# Entries of a day that fit into a month.
 ROWS = 4
 MOST = 5000
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -84,7 +84,7 @@ def _zone(name: str) -> Zone:
 
 
 def _month(text: str | None, today: date) -> tuple[date, date]:
-    """The first day of a month, and that of the next."""
+    """The first day of a month, and of the next month."""
     try:
         first = today.replace(day=1) if text is None else date.fromisoformat(f"{text}-01")
     except ValueError:
@@ -95,7 +95,7 @@ def _month(text: str | None, today: date) -> tuple[date, date]:
 
 
 def _week(text: str, today: date) -> tuple[date, date]:
-    """Monday, and the next one."""
+    """The Monday of a week, and of the next week."""
     try:
         day = today if text == "today" else date.fromisoformat(text)
     except ValueError:
@@ -117,7 +117,7 @@ def _by_day(found: Iterable[Entry], place: Zone) -> dict[date, list[tuple[dateti
 
 
 def _heading(out: Console, title: str, first: date, place: Zone) -> None:
-    """With the zone, and what its clocks are called then."""
+    """The title, with the zone and its abbreviations in that month."""
     noon = datetime(first.year, first.month, first.day, 12, tzinfo=place.info)
     names = dict.fromkeys((noon + timedelta(days=day)).strftime("%Z") for day in range(31))
     called = "" if list(names) == [place.name] else f" ({', '.join(names)})"
@@ -150,14 +150,14 @@ def _show_month(
 
 
 def _cell(day: date, entries: list[tuple[datetime, Entry]], today: bool) -> list[Text]:
-    """A day: its number, and as many times as there is room for."""
+    """A day: its number, and as many entries as fit."""
     lines = [Text(str(day.day), style="reverse" if today else "")]
     shown = entries if len(entries) <= ROWS else entries[: ROWS - 1]
     for local, each in shown:
         mark = MARKS[each["status"]].strip()
         room = CELL - len(mark)
         when = f"{local:%H%M}{LETTERS[each['action']]}"
-        # Its type, too, if there is room.
+        # With the type of the entity, if it fits.
         fits = len(when) + len(each["content_id"]) <= room
         text = cut(when + printable(each["content_id" if fits else "entity_id"]), room)
         lines.append(Text(text.ljust(room) + mark, style=_style(each)))

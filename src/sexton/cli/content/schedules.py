@@ -1,4 +1,4 @@
-"""`sexton content`: plan actions on content, change your mind, and see what became of them."""
+"""`sexton content`: plan actions on content, change or cancel them, and see their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STYLES = {
     "pending": "", "processing": "cyan", "running": "cyan", "done": "green", "success": "green",
     "failed": "red", "failure": "red", "skipped": "dim", "cancelled": "dim",
 }  # fmt: skip
-#: The id of a release begins so.
+#: The prefix of the ids of releases.
 RELEASE = "cr_"
 ENTITY_FIELDS = ("entity_type", "entity_id")
 # The filters of many, as they are typed.
@@ -202,7 +202,7 @@ def entities(
         if body is not None:
             raise InvalidField(
                 "missing_field",
-                "nothing says whose version --body is",
+                "--body is given without an entity",
                 field="entity",
                 hint="sexton content entities post/42 --body '…'",
             )
@@ -241,7 +241,7 @@ def _kind(ref: str) -> many.Many:
 
 
 def _shown(ask: Ask, release: Route, **more: Any) -> int:
-    """The answer about an action, or about a release if its id was given."""
+    """Show the answer for an action, or for a release if the id of one was given."""
     if ask.path[0].startswith(RELEASE):
         return replace(ask, route=release).shown(show_release, **more)
     return ask.shown(show_schedule, **more)
@@ -267,7 +267,7 @@ def user_name() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         raise InvalidField(
-            "missing_field", "this system does not say who you are", field="by", hint="add --by NAME"
+            "missing_field", "the system does not know your user name", field="by", hint="add --by NAME"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""`sexton content adapters` and `notices`: where content lives, and who is told what became of it."""
+"""`sexton content adapters` and `notices`: where content lives, and where notices about it go."""
 
 from __future__ import annotations
 

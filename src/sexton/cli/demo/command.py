@@ -74,7 +74,7 @@ def demo(
 
 
 def _directory() -> Path:
-    """Beside the directory that `sexton up` uses by default."""
+    """The data directory of the demo, beside the default one of `sexton up`."""
     usual = default_data_directory()
     return usual.with_name(f"{usual.name}-{DIRECTORY}")
 

@@ -1,4 +1,4 @@
-"""The application of `sexton demo`: handlers that take their time, log, and fail now and then."""
+"""The application of `sexton demo`: handlers that work, log, and sometimes fail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def flaky(run: Run) -> dict[str, Any]:
 
 @app.handler("unreachable")
 async def unreachable(run: Run) -> None:
-    """Always fails: for dead letters to look at."""
+    """Always fails, to make dead letters."""
     await run.log("connecting to ledger.internal:8443")
     await clock.sleep(0.2)
     raise ConnectionError("ledger.internal:8443 refused the connection")

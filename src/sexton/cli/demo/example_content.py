@@ -1,7 +1,7 @@
-"""The content of `sexton demo`: posts that went out last week, one that failed and one that was skipped, and
-what is planned: posts, one that waits for an approval, a window, a series and releases.
+"""The content of `sexton demo`: posts that went out last week, one that failed and one that was skipped; and
+planned actions: posts, one that needs an approval, a window, a series and releases.
 
-All of it is planned by the commands that users have. Only what is over is then written as if it had happened.
+Everything is planned by the public commands. Only past events are then written as if they had happened.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REFUSED = "the page “winter-tyres” has no price in CHF: the shop refused it 
 
 
 async def plan_content(context: Context, now: datetime) -> None:
-    """Make all of it."""
+    """Plan all of it."""
     await _write_past(context, now)
     await _plan_posts(context, now)
     await _plan_others(context, now)
@@ -89,7 +89,7 @@ async def _plan_posts(context: Context, now: datetime) -> None:
 
 
 async def _plan_others(context: Context, now: datetime) -> None:
-    """A window, a series, and a page that goes away."""
+    """A window, a series, and a page that is archived."""
     await _write(context, Entity("banner", "black-friday"), {"title": "Black Friday: a fifth off"}, BEN)
     starts, ends = _at(now, 3, 0), _at(now, 6, 23, 59)
     await create_window(
@@ -134,7 +134,7 @@ async def _plan_others(context: Context, now: datetime) -> None:
 
 
 async def _plan_releases(context: Context, now: datetime) -> None:
-    """One that waits for an approval, and one that its checks warn of: an item has no version yet."""
+    """One that needs an approval, and one with a finding: an item has no version yet."""
     for number, place in enumerate(("home", "category", "checkout"), 1):
         body = {"title": f"Sale banner: {place}", "part": number}
         await _write(context, Entity("banner", f"sale-{place}"), body, BEN)

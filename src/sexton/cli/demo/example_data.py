@@ -1,8 +1,8 @@
 """The example data of `sexton demo`: jobs with a past, dead letters, a calendar of content, and notifications
-with a campaign that is going out.
+with a running campaign.
 
-Jobs and plans are made by the commands that users have. Only what is over is written straight into the
-tables: see `example_runs` and `example_history`.
+Jobs and plans are made by the public commands. Only past events are written directly into the tables: see
+`example_runs` and `example_history`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ USUAL = (
 
 
 async def fill(context: Context, *, readers: int = READERS) -> int:
-    """Make all of it, once: how many jobs there are now. A directory that has jobs is left as it is."""
+    """Make all of it, once; how many jobs were made. A database with jobs is not changed."""
     async with context.database.connection() as connection:
         if await connection.fetchval(context.database.sql("select exists (select from sexton.jobs)")):
             return 0
@@ -85,7 +85,7 @@ async def _make_usual(context: Context, now: datetime) -> list[str]:
 
 
 async def _make_troubled(context: Context, now: datetime) -> list[str]:
-    """One that dies, one that is paused, one that no worker can serve, and one for a single time."""
+    """One that dies, one that is paused, and one for a single time."""
     billing: dict[str, Any] = {"labels": {"team": "billing"}, "owner": "billing@example.com"}
     died = await _make(
         context,

@@ -1,4 +1,4 @@
-"""Planned content of `sexton demo` as if its time had come: the ledger, the entity and its history."""
+"""Past actions of `sexton demo`: the ledger, the entity and its history."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ select namespace, entity_type, entity_id, $2, action, 'draft', 'published', 1, i
 async def write_as_happened(
     context: Context, plan: str, at: datetime, status: str, error: str | None
 ) -> None:
-    """A planned action ended so at this time: success, dead or skipped."""
+    """Record that a planned action ended at this time: success, dead or skipped."""
     connection, sql = context.open, context.database.sql
     number = schedule_number(plan)
     job = await connection.fetchval(sql(MOVE), number, at, status)

@@ -1,5 +1,5 @@
-"""The notifications of `sexton demo`: recipients, templates, a campaign that goes out for an hour, and some
-messages with something to explain. Nothing leaves the machine: the providers are of the kind `null`."""
+"""The notifications of `sexton demo`: recipients, templates, a campaign that takes an hour, and some messages
+with something to explain. Nothing leaves the machine: the providers are of the kind `null`."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def _write_templates(context: Context) -> None:
 def _reader(number: int) -> RecipientLine:
     timezone, locale, country = PLACES[number % len(PLACES)]
     name = NAMES[number % len(NAMES)]
-    # A few cannot be reached, or do not want to be.
+    # A few have no address, or have opted out.
     return RecipientLine(
         user_id=f"reader-{number + 1:05}",
         email=None if number % 400 == 7 else f"{name.lower()}.{number + 1}@example.com",
@@ -129,8 +129,8 @@ def _reader(number: int) -> RecipientLine:
 
 
 async def _plan_campaigns(context: Context, now: datetime) -> None:
-    """One that goes out, one that is over soon, one whose canary waits for a word, one that goes from zone to
-    zone, one that is planned, and a draft."""
+    """One that is running, one that ends soon, one that waits at its canary, one that follows the zones, one
+    that is planned, and a draft."""
     base: dict[str, Any] = {"template_id": "autumn-sale", "channel": ["email", "in_app"]}
     everyone = AudienceSpec(everyone=True)
     few = AudienceSpec(user_ids=[f"reader-{number:05}" for number in range(11, 251)])
@@ -170,7 +170,7 @@ async def _plan_campaigns(context: Context, now: datetime) -> None:
 
 
 async def _send_messages(context: Context, now: datetime) -> None:
-    """To single readers: sent, held by quiet hours, not wanted, without an address, and planned."""
+    """To single readers: sent, held by quiet hours, opted out, without an address, and planned."""
     values = {"when": (now + timedelta(days=1)).isoformat()}
     sent: tuple[tuple[str, Any], ...] = (
         ("00001", "email"), ("00003", "email"), ("00008", "email"), ("00002", "in_app"), ("00001", "in_app"),

@@ -1,8 +1,9 @@
-"""The past of the example jobs: what their schedules really had in the last days, written straight into the
-tables.
+"""The past of the example jobs: the occurrences of their schedules in the last days, written directly into
+the tables.
 
-Most of it went well. The rest is what people open a console for: an outage that was caught up, a slow run and
-the occurrence that it displaced, a pause, a run that waited for a slot, retries, two causes of dead letters.
+Most succeeded. The others show what people look for in a console: an outage that was caught up, a slow run
+and the occurrence that was skipped because of it, a pause, a run that waited for a slot, retries, two causes
+of dead letters.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from sexton.postgres.transaction import Context, command
 from sexton.runs.retry import error_group
 
 DAYS = 8
-# A job that fires often has so much of it only.
+# At most this many occurrences of a job.
 MOST = 24 * 60
-# What the jobs do now begins after this.
+# The time before now that is left to real runs.
 FRESH = timedelta(seconds=20)
 LOGGED = timedelta(hours=1)
 
@@ -69,7 +70,7 @@ COLUMNS = tuple(each.name for each in fields(Past))
 
 
 async def write_past(context: Context, made: Sequence[str], seconds: dict[str, float], now: datetime) -> None:
-    """What these jobs did; `seconds` is how long each takes as a rule, by its name."""
+    """Write the history of these jobs; `seconds` is the usual duration by job name."""
     await make_partitions(context.database, now=now - timedelta(days=DAYS), days=DAYS)
     await _write(context, made, seconds, now)
 
@@ -100,7 +101,7 @@ async def _write(context: Context, made: Sequence[str], seconds: dict[str, float
 def _past(
     name: str, job: int, times: Sequence[datetime], seconds: float, chance: random.Random
 ) -> Iterator[Past]:
-    """Each occurrence, the latest counted as 1, with what was special about it."""
+    """Each occurrence, the latest counted as 1, with its special events."""
     special = SPECIAL.get(name, {})
     for back, at in zip(range(len(times), 0, -1), times, strict=True):
         late = chance.lognormvariate(-4.2, 0.6)
@@ -142,7 +143,7 @@ def _skipped(reason: str) -> Callable[[Past], Past]:
 
 
 def _missed(usual: Past) -> Past:
-    """The first of three that an outage left out, in one row."""
+    """The first of three occurrences missed in an outage, in one row."""
     until = usual.scheduled_at + timedelta(minutes=2)
     return replace(usual, status="skipped", reason="coalesced", until_at=until, occurrences=3)
 
@@ -187,7 +188,7 @@ def _refused(order: int) -> Callable[[Past], Past]:
     return lambda usual: replace(usual, status="dead", reason="permanent", error=error)
 
 
-# By job and by how many occurrences ago; 0 stands for all of the last `LEDGER_DOWN`.
+# By job, and by how many occurrences ago; 0 means each of the last `LEDGER_DOWN`.
 LEDGER_DOWN = 9
 SPECIAL: dict[str, dict[int, Callable[[Past], Past | None]]] = {
     "sync-inventory": {34: _missed, 33: lambda _: None, 32: lambda _: None, 31: _caught_up},
@@ -205,7 +206,7 @@ SPECIAL: dict[str, dict[int, Callable[[Past], Past | None]]] = {
 
 
 def _tries(row: Past) -> Iterator[tuple[Any, ...]]:
-    """The tries that failed: of a dead run all, of one that went well in the end those before the last."""
+    """The failed attempts: all attempts of a dead run; of a successful run, those before the last."""
     if row.started_at is None or row.finished_at is None or row.attempt is None:
         return
     if row.attempt == 2:

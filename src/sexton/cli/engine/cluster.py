@@ -1,4 +1,4 @@
-"""`sexton cluster` and `sexton drain`: who is there, who leads, and letting one of them go."""
+"""`sexton cluster` and `sexton drain`: show the nodes and leaders, and drain a node."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sexton.printable import counted
 WATCH_SECONDS = 2.0
 WAIT_SECONDS = 0.5
 SKEWED_MS = 500
-# What the columns beside the name take.
+# The width of the columns beside the name.
 OTHERS = 66
 SHORTEST_HOST = 4
-# A beat that was under way when the wish was made does not tell yet.
+# A heartbeat this soon after the request may have been sent before it.
 SETTLED_SECONDS = 0.2
 
 
@@ -77,7 +77,8 @@ def drain(
 
 
 def _wait(client: Client, asked: dict[str, Any]) -> list[dict[str, Any]]:
-    """Until each has beaten since, with nothing in its hands, or is gone; how they were last seen."""
+    """Wait until each node has sent a heartbeat without shards and runs, or has stopped; their last
+    states."""
     since = moment(asked["at"])
     assert since is not None
     seen = {each["node_id"]: each for each in asked["nodes"]}
@@ -149,21 +150,21 @@ def _show(found: dict[str, Any], *, every_shard: bool, stopped: bool) -> None:
     if unled:
         write(
             console(error=True),
-            f"{counted(unled, 'shard')} without a leader: the jobs in there do not fire",
+            f"{counted(unled, 'shard')} without a leader: the jobs of these shards do not fire",
             "yellow",
         )
 
 
 def _note(node: dict[str, Any]) -> str | None:
     if node["fires"] is False:
-        return "it cannot fire: look at its log"
+        return "it cannot fire: see its log"
     if abs(node["skew_ms"] or 0) > SKEWED_MS:
-        return "its clock is wrong: set it right"
+        return "its clock is wrong: correct it"
     return None
 
 
 def serves_some(node: dict[str, Any]) -> bool:
-    """Whether this is a worker that does not serve all namespaces."""
+    """Whether this is a worker that serves only some namespaces."""
     return "worker" in node["roles"] and "*" not in node["namespaces"]
 
 
@@ -173,7 +174,7 @@ def served_by(node: dict[str, Any]) -> str:
 
 
 def shortened(name: str, room: int) -> str:
-    """A node's name with less of its host, if there is not enough room for all of it."""
+    """A node's name, with a shorter host if it does not fit."""
     host, _, rest = name.partition(":")
     keep = max(room - len(rest) - 2, SHORTEST_HOST)
     return name if len(name) <= room or len(host) <= keep else f"{host[:keep]}…:{rest}"

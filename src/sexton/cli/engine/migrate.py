@@ -34,7 +34,7 @@ def migrate(
     """
     if check and print_:
         raise InvalidField(
-            "bad_usage", "--check and --print exclude each other", field="check", hint="give one"
+            "bad_usage", "--check and --print are given together", field="check", hint="give one"
         )
     if print_:
         schema = load({}).schema

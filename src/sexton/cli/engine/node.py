@@ -1,4 +1,4 @@
-"""`sexton node`: one process in some roles. `sexton up` starts these; a fleet may start them one by one."""
+"""`sexton node`: one process in some roles. `sexton up` starts several; in a fleet each is started alone."""
 
 from __future__ import annotations
 
@@ -15,18 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
-from sexton.cli.engine.options import (
-    AllowShell,
-    App,
-    Concurrency,
-    Host,
-    Namespaces,
-    Queues,
-    Roles,
-    ShellCommands,
-    ShellUser,
-    ShellVariables,
-)
+from sexton.cli.engine.options import NONE, NodeOptions
 from sexton.config import Settings, load
 from sexton.engine import crash
 from sexton.engine.logs import set_up_logging
@@ -48,47 +37,23 @@ log = logging.getLogger("sexton")
 
 def node(
     *,
-    roles: Roles = None,
+    options: NodeOptions = NONE,
     listen_fd: Annotated[int | None, Parameter(help="Descriptor of an inherited socket to serve on.")] = None,
     begun_fd: Annotated[
         int | None, Parameter(help="Descriptor where the process notes which runs have begun.")
     ] = None,
     database_url: Annotated[str | None, Parameter(help="The PostgreSQL to use.")] = None,
-    host: Host = None,
     port: Annotated[int | None, Parameter(help="Port that the api listens on. Default: 7390.")] = None,
-    queues: Queues = None,
-    namespaces: Namespaces = None,
-    concurrency: Concurrency = None,
-    app: App = None,
-    allow_shell: AllowShell = False,
-    shell_commands: ShellCommands = None,
-    shell_variables: ShellVariables = None,
-    shell_user: ShellUser = None,
     check: Annotated[
         bool, Parameter(help="Load the application, check that it can start, and exit.")
     ] = False,
 ) -> int:
     """Run one node in the given roles until it is told to stop."""
     set_up_logging()
-    logging.getLogger("asyncpg").setLevel(logging.ERROR)  # a lost connection is reported by who needed it
+    logging.getLogger("asyncpg").setLevel(logging.ERROR)  # the code that needed a lost connection reports it
     try:
         crash.check()
-        settings = load(
-            {
-                "roles": roles,
-                "database_url": database_url,
-                "host": host,
-                "port": port,
-                "queues": queues,
-                "namespaces": namespaces,
-                "concurrency": concurrency,
-                "app": app,
-                "allow_shell": allow_shell or None,
-                "shell_commands": shell_commands,
-                "shell_variables": shell_variables,
-                "shell_user": shell_user,
-            }
-        )
+        settings = load({**options.settings(), "database_url": database_url, "port": port})
         if check:
             asyncio.run(_check(settings))
         else:
@@ -100,7 +65,7 @@ def node(
 
 
 async def _check(settings: Settings) -> None:
-    """Load the application; with a database, see whether its workers may start there."""
+    """Load the application; with a database, check whether its workers may start there."""
     from sexton.postgres.database import Database
 
     app, url = _load_app(settings.app), settings.database_url
@@ -116,11 +81,11 @@ async def _check(settings: Settings) -> None:
 
 
 async def _until_stopped(settings: Settings, listen_fd: int | None, begun_fd: int | None) -> int:
-    """Starting may mean waiting for the database: that, too, ends when it is told to stop. Its exit code."""
+    """Run until a signal; the exit code. A signal also ends waiting for the database at the start."""
     if settings.database_url is None:
         raise InvalidField(
             "no_database",
-            "a node needs a database",
+            "no database is given",
             field="database_url",
             hint="pass --database-url, or use: sexton up",
         )
@@ -185,7 +150,7 @@ async def _run(
         finally:
             await made.stop()
         if worn_out:
-            log.error("this process exits with code %d, to be started again", REPLACE)
+            log.error("this process exits with code %d: start it again", REPLACE)
         return REPLACE if worn_out else DONE
     finally:
         await database.close()
@@ -217,7 +182,7 @@ async def _api(made: Node, listen_fd: int | None) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _metrics(made: Node) -> AsyncIterator[None]:
-    """Without an api of its own a process shows its metrics and its health only where it is told to."""
+    """Without an api, serve metrics and health only on the configured port."""
     settings = made.settings
     if settings.metrics_port is None:
         yield
@@ -234,7 +199,7 @@ async def _metrics(made: Node) -> AsyncIterator[None]:
 
 @contextlib.asynccontextmanager
 async def _declared(app: Sexton, database: Database) -> AsyncIterator[None]:
-    """Bring the declared jobs in line with the code, and keep an eye on those that vanish from it."""
+    """Create and change the declared jobs, and pause those that vanish from the code."""
     from sexton.postgres.database import patiently
 
     await patiently(lambda: app._declare(database))
@@ -247,7 +212,7 @@ async def _declared(app: Sexton, database: Database) -> AsyncIterator[None]:
 
 
 def _load_app(path: str | None) -> Sexton | None:
-    """The object named by module:name; modules are looked for in the current directory too."""
+    """The object named by module:name; modules are also searched in the current directory."""
     if path is None:
         return None
     from sexton.app import Sexton

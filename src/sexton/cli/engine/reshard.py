@@ -1,4 +1,4 @@
-"""`sexton reshard`: another number of shards."""
+"""`sexton reshard`: change the number of shards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reshard(
     """Change the number of shards.
 
     Nothing fires while the timers are rewritten, about half a minute for a million
-    jobs; then everything goes on, and what fell due meanwhile is fired late.
+    jobs; then firing continues, and jobs that fell due meanwhile fire late.
     """
 
     async def work(context: Context, _settings: Settings) -> Resharded:
@@ -40,7 +40,7 @@ def reshard(
     if json:
         write_json(asdict(done))
     elif done.before == done.after:
-        write(console(), f"It has {counted(done.after, 'shard')} already.")
+        write(console(), f"It already has {counted(done.after, 'shard')}.")
     else:
         took = seconds(done.seconds)
         write(

@@ -1,4 +1,4 @@
-"""`sexton status`: how the whole is, at a glance."""
+"""`sexton status`: the state of the system at a glance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sexton stop`: end the `sexton up` of a data directory in good order."""
+"""`sexton stop`: stop the `sexton up` of a data directory cleanly."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _ask(pid: int) -> None:
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:
-        return  # It has just ended.
+        return  # it has just ended
     except PermissionError:
         hint = "stop it as the user who started it"
         raise Unavailable("not_permitted", f"process {pid} belongs to another user", hint=hint) from None

@@ -14,18 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
-from sexton.cli.engine.options import (
-    AllowShell,
-    App,
-    Concurrency,
-    Host,
-    Namespaces,
-    Queues,
-    Roles,
-    ShellCommands,
-    ShellUser,
-    ShellVariables,
-)
+from sexton.cli.engine.options import NONE, NodeOptions
 from sexton.config import Settings, load, misspelt
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
@@ -44,22 +33,13 @@ def up(
     database_url: Annotated[
         str | None, Parameter(help="Use this PostgreSQL instead of the private one.")
     ] = None,
-    host: Host = None,
     port: Annotated[
         int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")
     ] = None,
-    roles: Roles = None,
     workers: Annotated[
         int | None, Parameter(help="Number of worker processes. Default: one less than cores.")
     ] = None,
-    queues: Queues = None,
-    namespaces: Namespaces = None,
-    concurrency: Concurrency = None,
-    app: App = None,
-    allow_shell: AllowShell = False,
-    shell_commands: ShellCommands = None,
-    shell_variables: ShellVariables = None,
-    shell_user: ShellUser = None,
+    options: NodeOptions = NONE,
     shards: Annotated[
         int | None, Parameter(help="Number of shards in a new private PostgreSQL. Default: 64.")
     ] = None,
@@ -67,32 +47,25 @@ def up(
     """Start Sexton on this machine.
 
     Runs the api, a scheduler and workers, on a private PostgreSQL unless one is
-    given, and restarts what dies. Ctrl-C stops it in good order; a second one at
-    once.
+    given, and restarts processes that die. Ctrl-C stops it cleanly; a second Ctrl-C
+    at once.
     """
     from sexton.engine.up.machine import supervise
 
     set_up_logging()
     given = {
+        **options.settings(),
         "data": data.absolute() if data else None,
         "database_url": database_url,
-        "host": host,
         "port": port,
         "workers": workers,
-        "queues": queues,
-        "namespaces": namespaces,
-        "concurrency": concurrency,
-        "app": app,
-        "allow_shell": allow_shell or None,
-        "shell_commands": shell_commands,
-        "shell_variables": shell_variables,
-        "shell_user": shell_user,
     }
+    roles = given.pop("roles")  # its parts have roles of their own
     try:
         settings = load({**given, "roles": roles, "shards": shards})
         for name, meant in misspelt(os.environ).items():
             print(
-                printable(f"sexton: {name} is no setting, so it is ignored: did you mean {meant}?"),
+                printable(f"sexton: {name} is not a setting, so it is ignored: did you mean {meant}?"),
                 file=sys.stderr,
             )
         other = asyncio.run(
@@ -114,12 +87,12 @@ def up(
             f"  {_stopping(other)}    stops it"
         )
     else:
-        logging.getLogger("sexton").info("stopped")  # the terminal may be gone: a log bears that
+        logging.getLogger("sexton").info("stopped")  # print would fail if the terminal is gone
     return DONE
 
 
 def announce(running: Up, settings: Settings, link: str | None = None) -> None:
-    """Where it is, and the one thing to paste; `link` signs a browser in."""
+    """Print its address and a command to try; `link` signs a browser in."""
     lines = []
     if running.moved_from and running.address is not None:  # 0 asks for any
         lines.append(f"Port {running.moved_from} is taken: using {running.address.rsplit(':', 1)[1]}.")
@@ -150,7 +123,7 @@ def _where(running: Up) -> str:
 
 
 def command(address: str | None = None) -> str:
-    """What to type to get this very program, from the present directory, talking to this address."""
+    """The command that runs this program from the current directory against this address."""
     program = Path(sys.argv[0])
     if program.name == "sexton" and program.exists():
         found = shutil.which("sexton")
@@ -158,7 +131,7 @@ def command(address: str | None = None) -> str:
             words = "sexton"
         else:
             words = shlex.quote(_relative(program))
-    elif sys.argv[1:2] == ["sexton"] and program.is_file():  # a program that has it as a command: manage.py
+    elif sys.argv[1:2] == ["sexton"] and program.is_file():  # a program with sexton as a command: manage.py
         words = f"{shlex.quote(_relative(Path(sys.executable)))} {shlex.quote(_relative(program))} sexton"
     else:
         words = f"{shlex.quote(_relative(Path(sys.executable)))} -m sexton"
@@ -168,7 +141,7 @@ def command(address: str | None = None) -> str:
 
 
 def _stopping(running: Up) -> str:
-    """What to type to stop another `sexton up`."""
+    """The command that stops another `sexton up`."""
     if running.data is None:
         return f"kill {running.pid}"
     usual = Path(os.environ.get("SEXTON_DATA") or default_data_directory()).expanduser().absolute()
@@ -186,7 +159,7 @@ def explain(error: SextonError, database_url: str | None) -> None:
 
 
 def _relative(path: Path) -> str:
-    """Shorter, if it is below the present directory; links stay, since an environment's python is one."""
+    """Relative, if it is below the current directory; links stay, since an environment's python is one."""
     absolute = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would leave the environment
     try:
         return str(absolute.relative_to(Path.cwd()))

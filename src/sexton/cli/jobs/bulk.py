@@ -48,9 +48,9 @@ def import_jobs(
 ) -> int:
     """Make many jobs from a file with one JSON object per line.
 
-    A job that is there already gets the definition of its line, so the same
-    file can be imported again. Lines are made in chunks, each all or nothing;
-    what is refused is listed by line number.
+    An existing job gets the definition of its line, so the same file can be
+    imported again. Lines are made in chunks, each all or nothing; refused lines
+    are listed by number.
     """
     check_size(chunk, MOST_LINES)
     counts = Counter[str]()
@@ -95,7 +95,7 @@ def _name(line: bytes) -> str:
 
 
 def _check_form(file: Path, lines: list[bytes]) -> None:
-    """If the first line is no JSON object, the file is something else: say that once, not for every line."""
+    """If the first line is not a JSON object, refuse the file once, instead of every line."""
     text = next((line.strip().removeprefix(BYTE_ORDER_MARK) for line in lines if line.strip()), b"{")
     if text.startswith(b"{"):
         return
@@ -105,7 +105,7 @@ def _check_form(file: Path, lines: list[bytes]) -> None:
         accepted += "; jq -c '.[]' makes such lines"
     elif _is_crontab(lines):
         what = "is a crontab, not JSON"
-        accepted += "; its times can stay: `sexton jobs add NAME --schedule '0 9 * * *' …` for each"
+        accepted += "; or add each line: `sexton jobs add NAME --schedule '0 9 * * *' …`"
     else:
         what = f"is not JSON: it begins with {cut(text.decode('utf-8', 'replace'), 40)!r}"
     name = "the standard input" if str(file) == "-" else str(file)
@@ -113,5 +113,5 @@ def _check_form(file: Path, lines: list[bytes]) -> None:
 
 
 def _is_crontab(lines: list[bytes]) -> bool:
-    """Whether a line begins with five fields of cron, or with a word such as `@daily`."""
+    """Whether a line begins with five cron fields, or with a word such as `@daily`."""
     return any(CRON_LINE.match(line) for line in lines)

@@ -244,11 +244,13 @@ def reschedule(
 ) -> int:
     """Move a job's next run to another time.
 
-    A job for one instant is moved there. Of any other the next run is, and then
-    its schedule goes on; what it says until then is skipped, as sexton why tells.
+    A one-off job is moved there. For any other job only the next run is, and then
+    its schedule continues; occurrences until then are skipped: see sexton why.
     """
     if ("at" in ask.given) == (in_ is not None):
-        raise InvalidField("missing_field", "give one of --at and --in", field="at", hint="such as --in 10m")
+        raise InvalidField(
+            "missing_field", "exactly one of --at and --in is required", field="at", hint="such as --in 10m"
+        )
     at = f"in {in_}" if in_ is not None else _moment(ask.given["at"])
     return ask.shown(show_rescheduled, at=at)
 
@@ -257,7 +259,7 @@ def reschedule(
 def skip(ask: Ask) -> int:
     """Skip the next occurrence of a job.
 
-    Then its schedule goes on. With --at only if that is the next one.
+    Then its schedule continues. With --at only if that is the next one.
     """
     return ask.shown(show_rescheduled)
 
@@ -330,19 +332,21 @@ def restore(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: 
 
 
 def _delay(text: str, scheduled: bool) -> str:
-    """What `--in` says as a schedule."""
+    """The schedule for `--in`."""
     if scheduled:
-        raise InvalidField("bad_schedule", "--schedule and --in are given", field="in", hint="give one")
+        raise InvalidField(
+            "bad_schedule", "--schedule and --in are given together", field="in", hint="give one"
+        )
     return f"in {text}"
 
 
 def _moment(text: str) -> str:
-    """A distance from now as an instant; what else is typed, the server reads in the job's zone."""
+    """A distance from now as an instant; the server reads other times in the job's zone."""
     return instant(text, "at") if text[:1] in ("+", "-") else text
 
 
 def _replace(client: Client, spec: dict[str, Any]) -> dict[str, Any]:
-    """Afterwards the job is exactly this; fields that were not given and lose their value are told."""
+    """Replace the job; warn about fields that were not given and lose their value."""
     try:
         before = client.ask(routes.GET_JOB, spec["name"])
     except NotFound:
@@ -351,7 +355,7 @@ def _replace(client: Client, spec: dict[str, Any]) -> dict[str, Any]:
     if before is not None and before["job_id"] == job["job_id"]:
         reset = [name for name in FIELDS if name not in spec and before.get(name) != job.get(name)]
         if reset:
-            told = f"back to the default: {', '.join(reset)}; sexton jobs edit changes only what is given"
+            told = f"reset to the default: {', '.join(reset)}; sexton jobs edit changes only given fields"
             paragraph(console(error=True), f"warning: {told}", "yellow")
     return job
 
@@ -368,12 +372,12 @@ def _change(text: str) -> tuple[str, Any]:
     if isinstance(kind, types.IntType):
         with suppress(ValueError):
             return name, int(value)
-        return name, value  # it is refused with what the field takes
+        return name, value  # the server refuses it, and says what the field takes
     return name, read_json(value, f"set {name}")
 
 
 def _edited(job: dict[str, Any]) -> dict[str, Any]:
-    """What people changed in their editor."""
+    """The fields that were changed in the editor."""
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise InvalidField(
@@ -384,10 +388,12 @@ def _edited(job: dict[str, Any]) -> dict[str, Any]:
         file = Path(directory) / "job.json"
         file.write_text(json_.dumps(before, indent=2, ensure_ascii=False) + "\n", "utf-8")
         if subprocess.run([*shlex.split(editor), str(file)], check=False).returncode:
-            raise Unavailable("editor_failed", f"{editor} did not end well: the job stays as it is")
+            raise Unavailable("editor_failed", f"{editor} failed: the job is not changed")
         after = read_json_file(file)
     if not isinstance(after, dict):
-        raise InvalidField("bad_type", "a job is one JSON object", field="file", hint="keep the braces")
+        raise InvalidField(
+            "bad_type", "the edited text is not one JSON object", field="file", hint="keep the braces"
+        )
     changed = {name: value for name, value in after.items() if name not in before or before[name] != value}
     return changed | dict.fromkeys(before.keys() - after.keys())
 
@@ -414,5 +420,7 @@ def _http(
     if url is not None:
         return {"url": url, **given}
     if given:
-        raise InvalidField("bad_target", "there is no --http URL", field="http", hint="add --http URL")
+        raise InvalidField(
+            "bad_target", "options of --http are given without it", field="http", hint="add --http URL"
+        )
     return None

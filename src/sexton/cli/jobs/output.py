@@ -45,7 +45,7 @@ def show_next(found: dict[str, Any]) -> None:
     paragraph(out, found["explanation"], "bold")
     warn(found)
     if not found["occurrences"]:
-        write(out, "It does not fire any more.")
+        write(out, "It does not fire again.")
         return
     table = Table("local time", "UTC", "")
     for each in found["occurrences"]:
@@ -90,7 +90,7 @@ def show_backfill(found: dict[str, Any]) -> None:
     runs = counted(len(found["scheduled_at"]), "run")
     verb = "would be made" if found["dry_run"] else "on the way"
     left = (
-        f"; {len(found['left_out'])} left out, they have a run or fire by themselves"
+        f"; {len(found['left_out'])} left out, which have a run or will fire anyway"
         if found["left_out"]
         else ""
     )

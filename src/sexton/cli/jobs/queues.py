@@ -27,7 +27,7 @@ def set_(
     if not ask.given and not unlimited:
         raise InvalidField(
             "nothing_given",
-            "nothing says which limit to set",
+            "no limit is given",
             field="concurrency",
             hint="give --concurrency, --key-concurrency, --rate or --unlimited",
         )

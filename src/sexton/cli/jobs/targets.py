@@ -1,4 +1,4 @@
-"""`sexton targets`: trying out what runs do."""
+"""`sexton targets`: test targets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def send_test(
     if (file is None) == ("job" not in ask.given):
         raise InvalidField(
             "bad_usage",
-            "it takes either a file or a job",
+            "exactly one of --file and --job is required",
             field="file",
             hint="sexton targets test --file target.json, or --job JOB",
         )

@@ -1,4 +1,4 @@
-"""`sexton segments` and `sexton audiences`: to whom campaigns go."""
+"""`sexton segments` and `sexton audiences`: the recipients of campaigns."""
 
 from __future__ import annotations
 

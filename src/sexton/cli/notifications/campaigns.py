@@ -1,4 +1,4 @@
-"""`sexton campaigns`: make them, check them, start, pause and stop them, and watch them go."""
+"""`sexton campaigns`: create, check, start, pause, stop and watch campaigns."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _act(ask: Ask, action: str, campaign: str | None, *, yes: bool, dry_run: boo
 
 
 def bar(found: dict[str, Any]) -> str:
-    """A line that says how far a campaign is."""
+    """A line with the progress of a campaign."""
     counts = found["counts"]
     total, left = counts["total"], counts["left"]
     done = total - left
@@ -256,5 +256,7 @@ def _text(given: str) -> str:
 def _window(text: str) -> dict[str, str]:
     start, dash, end = text.partition("-")
     if not dash:
-        raise InvalidField("bad_value", f"{text!r} is no window", field="window", hint="such as 09:00-20:00")
+        raise InvalidField(
+            "bad_value", f"{text!r} is not a window", field="window", hint="such as 09:00-20:00"
+        )
     return {"start": start.strip(), "end": end.strip()}

@@ -1,4 +1,4 @@
-"""`sexton digests`: events of a recipient, gathered and sent as one message."""
+"""`sexton digests`: events of a recipient, collected into one message."""
 
 from __future__ import annotations
 
@@ -51,7 +51,9 @@ def add(
     """
     given = {} if data is None else read_json(data, "data")
     if not isinstance(given, dict):
-        raise InvalidField("bad_value", "--data is no object", field="data", hint='such as {"text": "Hi"}')
+        raise InvalidField(
+            "bad_value", "--data is not a JSON object", field="data", hint='such as {"text": "Hi"}'
+        )
     given |= dict(pair(each, "=", "field", "text=Hi") for each in field)
     return ask.shown(_show_event, user_id=user_id, data=given)
 

@@ -1,4 +1,4 @@
-"""`sexton notify`: schedule messages, change your mind, and see why they went when they went."""
+"""`sexton notify`: schedule messages, move or cancel them, and see why they were sent when they were."""
 
 from __future__ import annotations
 

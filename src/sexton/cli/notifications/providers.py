@@ -1,4 +1,4 @@
-"""`sexton providers`: who sends notifications, and how they are doing."""
+"""`sexton providers`: who sends notifications, and their health."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sexton notify add-schedule`, … : notifications that recur."""
+"""`sexton notify add-schedule`, …: recurring notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sexton sequences`: messages with waits between them."""
+"""`sexton sequences`: series of messages with waits between them."""
 
 from __future__ import annotations
 

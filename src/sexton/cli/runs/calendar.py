@@ -1,4 +1,4 @@
-"""`sexton calendar`: addresses of what is planned, for people's own calendars."""
+"""`sexton calendar`: feeds of what is planned, for calendar programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sexton dead`: runs that could not be saved."""
+"""`sexton dead`: dead letters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sexton.errors import InvalidField
 from sexton.printable import counted
 
 NAMES = {"error_group": "--group"}
-BECAUSE = "--because"  # --reason is that of the death
+BECAUSE = "--because"  # --reason filters by the reason of the death
 
 Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use the filters.")]
 
@@ -47,7 +47,7 @@ def target(
     """Show or set where dead letters are sent as well."""
     if file is not None and none:
         raise InvalidField(
-            "bad_target", "--file and --none exclude each other", field="file", hint="give one"
+            "bad_target", "--file and --none are given together", field="file", hint="give one"
         )
     if file is not None or none:
         wanted = {"target": None if file is None else read_json_file(file)}
@@ -121,7 +121,7 @@ def _check_filter(ask: Ask) -> None:
     if not ask.given.keys() - {"rate"}:
         raise InvalidField(
             "bad_filter",
-            "nothing says which dead letters",
+            "neither a run nor a filter is given",
             field="run",
             hint="name a run, --job, --group or --all",
         )

@@ -128,7 +128,7 @@ def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> 
 
 
 def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
-    """Log lines as they come, then how it ended."""
+    """Print log lines as they arrive, then how the run ended."""
     out = console()
     run = found["run_id"]
     lines = found["log"] if as_json else []
@@ -162,7 +162,7 @@ def _show_all(runs: list[dict[str, Any]], job: str | None) -> None:
     else:
         write(
             console(),
-            "No runs." if job is None else f"No runs yet; sexton why {quote(job)} says what is to come",
+            "No runs." if job is None else f"No runs yet; sexton why {quote(job)} shows what is due",
         )
 
 

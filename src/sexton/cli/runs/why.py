@@ -20,7 +20,7 @@ def why(ask: Ask) -> int:
 def _show(lines: list[dict[str, Any]], at: str | None) -> None:
     out = console()
     if not lines:
-        none = "It has had no occurrences, and none are to come."
+        none = "It has had no occurrences, and none are due."
         write(out, none if at is None else f"It has no occurrences around {short_time(at)}.")
     width = max((len(short_time(line["scheduled_at"])) for line in lines), default=0)
     runs = max((len(line["run_id"] or "") for line in lines), default=0)

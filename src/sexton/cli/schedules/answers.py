@@ -1,4 +1,4 @@
-"""What the schedule commands answer, before it is printed; and answering many questions at once."""
+"""The answers of the schedule commands, and answering many questions at once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ END = datetime.max.replace(tzinfo=UTC)
 
 
 class Question(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """A schedule with its options, as text; what is None was not given."""
+    """A schedule with its options, as text; None means not given."""
 
     schedule: str
     timezone: str | None = None
@@ -76,7 +76,8 @@ def load(question: Question, made_at: datetime) -> Loaded:
 
 
 def upcoming(schedule: Schedule, after: datetime, count: int) -> list[Occurrence]:
-    """The next `count` occurrences, and those skipped among them, but not more in a row than a page holds."""
+    """The next `count` occurrences with the skipped ones among them, but at most `MOST_SKIPPED` skipped in a
+    row."""
     if not 1 <= count <= MAX_COUNT:
         raise ScheduleError("bad_count", f"count {count}: 1–{MAX_COUNT}", field="count")
     found: list[Occurrence] = []
@@ -99,7 +100,7 @@ def upcoming(schedule: Schedule, after: datetime, count: int) -> list[Occurrence
 
 
 def answer(schedule: Schedule, occurrences: Iterable[Occurrence]) -> dict[str, Any]:
-    """What `next --json` prints."""
+    """The output of `next --json`."""
     zone = ZoneInfo(schedule.timezone)
     return {
         "schedule": schedule.text,
@@ -116,7 +117,7 @@ def answer(schedule: Schedule, occurrences: Iterable[Occurrence]) -> dict[str, A
 
 
 def answer_lines(lines: Iterable[bytes], output: IO[bytes]) -> None:
-    """Answer each line as soon as it is read, in order; a bad one is answered with its error."""
+    """Answer each line as soon as it is read, in order; a bad line is answered with its error."""
     decoder, encoder = msgspec.json.Decoder(Question), msgspec.json.Encoder()
     for line in lines:
         output.write(encoder.encode(_answer_line(line, decoder)) + b"\n")
@@ -148,7 +149,7 @@ def _answer_line(line: bytes, decoder: msgspec.json.Decoder[Question]) -> dict[s
     except UNREADABLE as error:
         return _error("bad_json", str(error))
     except Exception as error:
-        # A fault of ours must not take the answers of the other lines with it.
+        # An internal error in one line must not prevent the answers to the others.
         return _error("internal", f"{type(error).__name__}: {error}")
 
 
@@ -159,7 +160,7 @@ def _error(code: str, message: str, position: int | None = None) -> dict[str, An
 def _refuse_naive(text: str, field: str) -> datetime:
     raise ScheduleError(
         "naive_time",
-        f"{text} does not say in which zone",
+        f"{text} has no zone",
         field=field,
         hint="add Z for UTC, or an offset like +02:00",
     )

@@ -1,4 +1,4 @@
-"""The commands that ask a schedule: `sexton next` and `sexton diff`."""
+"""The commands on schedules: `sexton next` and `sexton diff`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DEFAULT_ROWS = 20
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ScheduleOptions:
-    """What a schedule may be given besides its text."""
+    """The options of a schedule."""
 
     timezone: Annotated[
         str | None, Parameter(help="Zone of the wall clock, like Europe/Berlin. Default: UTC.")
@@ -103,7 +103,12 @@ def next_occurrences(
     if jsonl:
         if schedule is not None or after is not None or count is not None or json or options != DEFAULTS:
             raise RefusedError(
-                ScheduleError("bad_usage", "--jsonl takes everything from its lines", field="jsonl"), None
+                ScheduleError(
+                    "bad_usage",
+                    "--jsonl is given with other options: it reads everything from its lines",
+                    field="jsonl",
+                ),
+                None,
             )
         answers.answer_lines(sys.stdin.buffer, sys.stdout.buffer)
         return DONE
@@ -205,7 +210,7 @@ def _show_next(loaded: Loaded, start: datetime, occurrences: list[Occurrence]) -
 
 
 def _as_read(occurrences: list[Occurrence]) -> list[Occurrence]:
-    """What a gap took away comes before what follows the gap, although its instant may be the later one."""
+    """A local time skipped by a gap comes before the times after the gap, even if its instant is later."""
     rows: list[Occurrence] = []
     for each in occurrences:
         place = len(rows)
@@ -253,7 +258,7 @@ def _show_diff(comparison: Comparison) -> None:
 
 
 def _tell(loaded: Loaded) -> None:
-    """On the standard error: the warnings, and the anchor, if the caller gave none."""
+    """Print the warnings to the standard error, and the anchor if none was given."""
     for warning in loaded.schedule.warnings:
         paragraph(console(error=True), f"warning: {warning}", "yellow")
     if loaded.assumed_anchor is not None:

@@ -42,7 +42,7 @@ def create_namespace(
     return replace(ask, given={**ask.given, "name": name}).shown(
         lambda made: write(
             console(),
-            f"{made['name']} is there; a key for it: "
+            f"{made['name']} exists now; make a key for it: "
             f"sexton keys create --name NAME --role editor --namespace {made['name']}",
         )
     )
@@ -61,7 +61,7 @@ def set_namespace(
     if not ask.given and not unlimited:
         raise InvalidField(
             "nothing_given",
-            "nothing says which quota to set",
+            "no quota is given",
             field="jobs",
             hint="give --jobs, --live-runs, --firings-per-second, --payload-bytes, --history-days, "
             "--campaign-sends-per-day or --unlimited",
@@ -105,7 +105,7 @@ def show_namespace(found: dict[str, Any]) -> None:
         table.add(name, _number(used.get(name)), _number(limit))
     table.print(out)
     if wait := used.get("firings_wait_seconds"):
-        write(out, f"runs that are made now start {wait:.1f} s later, for firings_per_second", "yellow")
+        write(out, f"new runs start {wait:.1f} s late, because of firings_per_second", "yellow")
 
 
 def _number(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`sexton audit`: who changed what, and whether what is kept of it is what was written."""
+"""`sexton audit`: show, export and verify the audit."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _tell(found: Any) -> None:
             "yellow",
         )
     rows = f"{found.rows:,} rows from {found.first.sequence + 1} to {found.head.sequence}"
-    state = f"{rows} hold together" if found.sound else f"{rows}: the audit is not as it was written"
+    state = f"{rows} are sound" if found.sound else f"{rows}: the audit was changed"
     write(out, f"{state if found.rows else 'The audit is empty'}")
     write(out, f"head  {found.head}")
 
@@ -129,7 +129,7 @@ def _show(found: list[dict[str, Any]]) -> None:
 
 
 def _note(entry: dict[str, Any]) -> str | None:
-    """What differs, and why."""
+    """The changes, and the reason."""
     before, after = entry["before"] or {}, entry["after"] or {}
     parts = [
         f"{name}: {_brief(before[name])} → {_brief(after[name])}" if name in before and name in after

@@ -46,8 +46,8 @@ def set_(
     """Store a secret, read from the standard input.
 
     Targets name it as {"secret": "NAME"} or ${secret:NAME}. A line end at its
-    end is left out. On a terminal it is asked for. Name the hosts that may get
-    it; a secret that is an address is for its own hosts.
+    end is removed. On a terminal you are asked for it. Name the hosts that may
+    get it; a secret that is an address is for its own hosts.
     """
     value = getpass.getpass(f"{name}: ") if sys.stdin.isatty() else sys.stdin.read().removesuffix("\n")
     binding = _binding(name, value, host or [], kind or [], anywhere)
@@ -142,12 +142,14 @@ def rekey(
         source = secrets.key_source(settings)
         own = source != settings.secret_key and source is not None
         if to is None and not own:
-            raise InvalidField("no_file", "the new key needs a file", field="to", hint="add --to FILE")
+            raise InvalidField(
+                "no_file", "no file for the new key is given", field="to", hint="add --to FILE"
+            )
         path = to or Path((source or "")[1:])
         made = to or path.with_name(path.name + ".new")
-        secrets.make_key_file(made)  # which takes one that is there
+        secrets.make_key_file(made)  # keeps an existing file
         if made != path and await interrupted(context, source, made):
-            # A process that changed the key died before it could put the file in its place.
+            # A process that changed the key died before it could rename the file.
             made.replace(path)
             return 0, [], path
         readable = source is not None and not (source.startswith("@") and not Path(source[1:]).exists())
@@ -167,7 +169,7 @@ def rekey(
 
 
 async def interrupted(context: Context, source: str | None, new: Path) -> bool:
-    """Whether all that is encrypted needs the new key already, and some of it cannot be read with the old."""
+    """Whether a change of the key was interrupted: the new key reads all secrets, the old one does not."""
     lost = await secrets.unreadable(context, source)
     return bool(lost) and not await secrets.unreadable(context, f"@{new}")
 
@@ -203,7 +205,7 @@ def rotate(
 
 
 def _binding(name: str, value: str, hosts: list[str], kinds: list[str], anywhere: bool) -> Binding:
-    """Where a secret may go must be said, unless it is an address that says so itself."""
+    """Where a secret may be sent: as given, or to the hosts of the address that it is."""
     if not hosts and not anywhere and "://" in value and "shell" not in kinds:
         hosts = [each for each in hosts_of(value) if each]
     if not hosts and not anywhere and "shell" not in kinds:
