@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from sexton.engine.worker.runner import REUSE_LIMIT
 from sexton.engine.worker.watcher import STALE_SECONDS
 from sexton.engine.worker.worker import Worker
 from sexton.errors import LeaseLost, Unavailable
-from sexton.model import Cancel, Retry, Snooze, encode_id
+from sexton.model import Cancel, Outcome, Release, Retry, Snooze, encode_id
 from sexton.postgres.transaction import Context
 from sexton.targets.face import Run
 from tests.seeding import (
@@ -688,6 +688,24 @@ async def test_polling_alone_finds_runs(store: Store) -> None:
     await done.wait()
     await settled(worker)
     await worker.stop(0)
+    assert await store.statuses() == {run: "success"}
+
+
+@pytest.mark.parametrize("again", [Snooze(0.05), Retry(after=0.05), Release(0.05, "elsewhere is full")])
+async def test_what_it_put_back_is_claimed_when_its_time_comes(store: Store, again: Outcome) -> None:
+    """And not at the next poll, which would be in a quarter of an hour."""
+    outcomes, done = [again, again, None], asyncio.Event()
+
+    async def work(run: Run) -> Outcome | None:
+        if len(outcomes) == 1:
+            done.set()
+        return outcomes.pop(0)
+
+    run = await store.run(await store.job(max_retries=2), available_at=datetime(2026, 1, 1, tzinfo=UTC))
+    async with working(store.database, {"work": work}, by_itself=True, now=lambda: None) as worker:
+        async with asyncio.timeout(60):
+            await done.wait()
+        await settled(worker)
     assert await store.statuses() == {run: "success"}
 
 

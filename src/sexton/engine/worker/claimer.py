@@ -42,6 +42,9 @@ SPREAD_SECONDS = 3.0
 UNKNOWN_SECONDS = 60.0
 GIVE_WAY_SECONDS = 10.0
 GIVE_WAY_AGAIN_SECONDS = 60.0
+# Runs that this worker has put back for less than this are claimed when their time comes, and not at the next
+# poll; all those of one stretch together.
+SOON_SECONDS, STRETCH_SECONDS = 10.0, 0.02
 
 
 class Claimer(Loop):
@@ -90,7 +93,9 @@ class Claimer(Loop):
         self._unknown_at = clock.monotonic() + UNKNOWN_SECONDS
         self._look_at = float("-inf")
         self._willing = False
+        self._returns: set[int] = set()
         pace.on_room = self.wake
+        pace.on_return = self._wake_after
         if isolation is not None:
             isolation.on_end = self._isolated_end
         self.receiver: Receiver | None = None
@@ -287,6 +292,20 @@ class Claimer(Loop):
                 self._suspects_at = now
                 self._isolate_at = min(self._isolate_at, now + random.uniform(0, SPREAD_SECONDS))
                 self.wake()
+
+    def _wake_after(self, seconds: float) -> None:
+        """Look when a run that was put back may be claimed again."""
+        loop = asyncio.get_running_loop()
+        stretch = int((loop.time() + seconds) / STRETCH_SECONDS) + 1
+        if seconds < SOON_SECONDS and stretch not in self._returns:
+            self._returns.add(stretch)
+            loop.call_at(stretch * STRETCH_SECONDS, self._wake_for, stretch)
+
+    def _wake_for(self, stretch: int) -> None:
+        self._returns.discard(stretch)
+        # A broker has no notice of it.
+        self._look_at = float("-inf")
+        self.wake()
 
     async def _look_around(self) -> None:
         """Now and then: which lanes there are, whether the doorbell works, whether there are suspects."""

@@ -119,6 +119,8 @@ class OutcomeWriter(Loop):
                 )
                 telemetry.count_failures([row[5] for row in batch.again if row[0] not in lost])
                 state.audience.again(batch.heard, batch.again, lost)
+                for row in batch.again:
+                    self._pace.on_return(row[4])
                 batch.again = []
                 state.count_lost(lost)
             if batch.waiting:
@@ -131,6 +133,7 @@ class OutcomeWriter(Loop):
                 rows = [(run, claim, why) for run, claim, after, why in batch.released if after == delay]
                 await queue.release(batch.node, rows, delay=delay, now=now)
                 telemetry.released.inc(len(rows))
+                self._pace.on_return(delay)
                 batch.released = [row for row in batch.released if row[2] != delay]
             if batch.apart:
                 apart = [(run, claim, APART_REASON) for run, claim in batch.apart]

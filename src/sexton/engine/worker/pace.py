@@ -19,6 +19,8 @@ class Pace:
         self.more = False
         #: Called when there is room again and there was more to claim. The claimer sets it.
         self.on_room: Callable[[], None] = lambda: None
+        #: Called with the seconds until a run that was put back may be claimed again. The claimer sets it.
+        self.on_return: Callable[[float], None] = lambda seconds: None
 
     def room_again(self) -> None:
         if self.more:
