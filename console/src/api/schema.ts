@@ -2776,7 +2776,7 @@ export interface Operations {
   }
   'GET /content/schedules': {
     path: null
-    query: { entity_type?: string | null; entity_id?: string | null; created_by?: string | null; adapter?: string | null; action?: "archive" | "publish" | "unpublish" | null; status?: "cancelled" | "done" | "failed" | "pending" | "processing" | "skipped" | null; start?: string | null; end?: string | null; limit?: number; cursor?: string | null }
+    query: { entity_type?: string | null; entity_id?: string | null; created_by?: string | null; adapter?: string | null; action?: "archive" | "publish" | "unpublish" | null; status?: "cancelled" | "done" | "failed" | "pending" | "processing" | "skipped" | null; start?: string | null; end?: string | null; sort?: "-scheduled_at" | "scheduled_at"; limit?: number; cursor?: string | null }
     body: null
     answer: ScheduleView[]
   }

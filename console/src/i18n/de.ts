@@ -1180,6 +1180,7 @@ const de: Readonly<Record<string, string>> = {
   'Shard': 'Shard',
   'Leader': 'Leiter',
   'Epoch': 'Epoche',
+  'Shard by shard': 'Shard für Shard',
   'Led since': 'Geleitet seit',
   'Number or leader': 'Nummer oder Leiter',
   'There are no shards': 'Es gibt keine Shards',

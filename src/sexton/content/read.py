@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import asyncpg
 import msgspec
@@ -31,7 +31,8 @@ from sexton.refusal import about, not_found
 NEXT_TIMES = 5
 # Of a page: how many actions are looked at, however few of them the filters leave.
 MOST_LOOKED_AT = 10_000
-FIRST = datetime(1, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
+ScheduleSort = Literal["scheduled_at", "-scheduled_at"]
 MICROSECOND = timedelta(microseconds=1)
 STATUS_OF_RUN = {
     "success": "done",
@@ -234,15 +235,18 @@ async def list_schedules(
     status: str | None = None,
     start: datetime | None = None,
     end: datetime | None = None,
+    sort: ScheduleSort = "scheduled_at",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ScheduleView]:
-    """Planned actions in the order of their time; of a series that is its first. A page may have fewer than
-    it could: where filters leave out most, only so many are looked at for each page."""
-    after_at, after_id = (FIRST, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    """Planned actions in the order of their time, or the reverse; of a series that is its first. A page may
+    have fewer than it could: where filters leave out most, only so many are looked at for each page."""
+    rising = sort == "scheduled_at"
+    place: tuple[Any, ...] = (FIRST if rising else LAST, 0)
+    after_at, after_id = place if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
     async with context.planned_anew():
         rows = await context.fetch(
-            "content/list",
+            "content/list" if rising else "content/list_latest",
             namespace=context.namespace,
             entity_type=entity_type,
             entity_id=entity_id,

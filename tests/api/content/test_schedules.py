@@ -58,6 +58,11 @@ async def test_the_list_goes_by_time_and_by_filters(api: Api) -> None:
         return [each["schedule_id"] for each in found.json()]
 
     first, second, third, fourth = (each["schedule_id"] for each in (series, early, late, off))
+    assert await ids("sort=-scheduled_at") == [fourth, third, second, first]
+    page = await api("GET", "/content/schedules?sort=-scheduled_at&limit=3")
+    cursor = page.headers["link"].split("cursor=")[1].split(">")[0].split("&")[0]
+    assert await ids(f"sort=-scheduled_at&cursor={cursor}") == [first]
+    assert await ids("sort=-scheduled_at&entity_id=7") == [second]
     assert await ids() == [first, second, third, fourth]
     assert await ids("status=pending") == [first, second, third]
     assert await ids("status=cancelled") == [fourth]

@@ -7,7 +7,7 @@ import { t, tn } from '@/i18n'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { relative } from '@/parts/instant'
-import { Answer, Columns, Facts, Page, Panel } from '@/parts/Page'
+import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
@@ -26,13 +26,15 @@ export default function Cluster() {
             <Panel title={t('Shards')} right={t('{led} of {total} are led', { led: cluster.shards_led, total: cluster.shards })}><Shards cluster={cluster} /></Panel>
             <Nodes nodes={cluster.nodes} />
             <Columns>
-              <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{({ findings }) => <Findings found={findings} />}</Answer></Panel>
+              <Stack>
+                <Panel title={t('Findings of the doctor')} flush><Answer query={doctor}>{({ findings }) => <Findings found={findings} />}</Answer></Panel>
+                <Panel title={t('Elector')}>
+                  <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
+                  {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
+                </Panel>
+                <Panel title={t('Takeovers')} flush><Takeovers shards={cluster.leaders ?? []} /></Panel>
+              </Stack>
               <Answer query={doctor}>{({ facts, bounds }) => <DoctorFacts facts={facts} bounds={bounds} />}</Answer>
-              <Panel title={t('Elector')}>
-                <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
-                {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
-              </Panel>
-              <Panel title={t('Takeovers')} flush><Takeovers shards={cluster.leaders ?? []} /></Panel>
             </Columns>
             <ShardList shards={cluster.leaders ?? []} />
           </>

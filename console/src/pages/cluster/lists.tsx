@@ -90,7 +90,7 @@ export function ShardList({ shards }: { shards: ShardView[] }) {
     <DataTable<ShardView>
       name="shards"
       label={t('Shards')}
-      title={t('Shards')}
+      title={t('Shard by shard')}
       columns={columns}
       whole={{ rows: shards, text: (shard) => `${shard.shard} ${shard.leader ?? ''}`, values: { leader: (shard) => shard.leader ?? '-' } }}
       keyOf={(shard) => String(shard.shard)}

@@ -40,12 +40,12 @@ export function Planned() {
   const bulk = usePlanActions<ScheduleView>('content/schedules', (each) => each.schedule_id)
   const columns = useMemo((): ColumnDef<ScheduleView>[] => [
     { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: each } }) => <Link to={pathOf(each)} className="link">{nameOf(each)}</Link> },
-    { id: 'action', header: () => t('Action'), cell: ({ row: { original: each } }) => <Action each={each} />, meta: { width: 120, narrow: 44 } },
-    { id: 'status', header: () => t('State'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 110 } },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => <Time at={each.scheduled_at_utc} zone={each.timezone} show="both" />, meta: { sort: 'scheduled_at', width: 220, narrow: 96 } },
-    { id: 'belongs', header: () => t('Part of'), cell: ({ row: { original: each } }) => <Belongs each={each} />, meta: { hide: 'md', width: 140 } },
-    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: each } }) => (each.needs_approval ? <Status status={each.approved_by ? 'done' : 'warning'} label={each.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>), meta: { hide: 'lg', width: 150 } },
-    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md', width: 150 } },
+    { id: 'action', header: () => t('Action'), cell: ({ row: { original: each } }) => <Action each={each} />, meta: { width: 112, hide: 'sm' } },
+    { id: 'status', header: () => t('State'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 112, narrow: 104 } },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => <Time at={each.scheduled_at_utc} zone={each.timezone} show="both" />, meta: { sort: 'scheduled_at', width: 196, narrow: 92 } },
+    { id: 'belongs', header: () => t('Part of'), cell: ({ row: { original: each } }) => <Belongs each={each} />, meta: { hide: 'md', width: 84 } },
+    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: each } }) => (each.needs_approval ? <Status status={each.approved_by ? 'done' : 'warning'} label={each.approved_by ?? t('needed')} /> : <span className="quiet">–</span>), meta: { hide: 'lg', width: 132 } },
+    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md', width: 140 } },
   ], [])
   return (
     <DataTable<ScheduleView>
@@ -71,7 +71,7 @@ export function Planned() {
 
 function Action({ each }: { each: ScheduleView }) {
   const Sign = ACTIONS[each.action]
-  return <span className={classes.action} title={t(each.action)}>{Sign && <Sign size={14} aria-hidden />}<span>{t(each.action)}</span></span>
+  return <span className={classes.action}>{Sign && <Sign size={14} aria-hidden />}{t(each.action)}</span>
 }
 
 /** What it goes out with. */

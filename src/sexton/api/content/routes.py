@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
+from sexton.content.read import ScheduleSort
 from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
     EntitySpec,
@@ -55,6 +56,7 @@ class ScheduleChoice(Query, frozen=True, kw_only=True):
 
 
 class SchedulesQuery(ScheduleChoice, frozen=True, kw_only=True):
+    sort: Annotated[ScheduleSort, about("The order: by their time, or the reverse.")] = "scheduled_at"
     limit: Limit = 100
     cursor: Cursor = None
 

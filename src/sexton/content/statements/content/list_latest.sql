@@ -1,0 +1,56 @@
+-- As list, the latest first. Planned actions before a place; of a series its first time counts. No more than :look of them are
+-- looked at, whatever the filters leave. A series is in a range if it begins before its end, and goes on after its start.
+-- Planned anew for every call, so that only the filters that are given count, and each finds its index.
+with single as materialized (
+    select *
+    from sexton.content_schedules
+    where namespace = :namespace and recurrence_rule is null
+        and (scheduled_at, id) < (:after_at::timestamptz, :after_id::bigint)
+        and (:start::timestamptz is null or scheduled_at >= :start)
+        and (:end::timestamptz is null or scheduled_at < :end)
+        and (:entity_type::text is null or entity_type = :entity_type)
+        and (:entity_id::text is null or entity_id = :entity_id)
+        and (:created_by::text is null or created_by = :created_by)
+    order by scheduled_at desc, id desc
+    limit :look
+),
+series as materialized (
+    select *
+    from sexton.content_schedules as plan
+    where namespace = :namespace and recurrence_rule is not null
+        and (scheduled_at, id) < (:after_at::timestamptz, :after_id::bigint)
+        and (:end::timestamptz is null or scheduled_at < :end)
+        and (:entity_type::text is null or entity_type = :entity_type)
+        and (:entity_id::text is null or entity_id = :entity_id)
+        and (:created_by::text is null or created_by = :created_by)
+        and (
+            :start::timestamptz is null or scheduled_at >= :start or done_at >= :start
+            or exists (select from sexton.timers as timer where timer.job_id = plan.job_id)
+        )
+    order by scheduled_at desc, id desc
+    limit :look
+),
+looked as materialized (
+    select * from (select * from single union all select * from series) as plan
+    order by scheduled_at desc, id desc
+    limit :look
+),
+found as (
+    select plan.scheduled_at, plan.id
+    from looked as plan
+    where (:adapter::text is null or plan.adapter = :adapter)
+        and (:action::text is null or plan.action = :action)
+        and (:status::text is null or :status =
+-- include: plan_status
+        )
+    order by plan.scheduled_at desc, plan.id desc
+    limit :limit
+),
+last as (
+    select scheduled_at, id from looked order by scheduled_at, id limit 1
+)
+select scheduled_at, id, true as found from found
+union all
+-- Where to go on, if there may be more.
+select scheduled_at, id, false from last where (select count(*) from looked) = :look
+order by found desc, scheduled_at desc, id desc
