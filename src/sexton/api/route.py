@@ -58,7 +58,7 @@ class Query(msgspec.Struct, forbid_unknown_fields=True, frozen=True, kw_only=Tru
 
 
 Limit = Annotated[int, Meta(ge=1, le=1000, description="How many rows at most.")]
-Cursor = Annotated[str | None, Meta(description='Where to go on: from the `Link` header with rel="next".')]
+Cursor = Annotated[str | None, Meta(description='Where to continue: from the `Link` header with rel="next".')]
 
 
 class PageQuery(Query, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ class ItemsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse with 409 if more than these are meant.")
     ] = None
     after: Annotated[
-        str | None, Meta(description="Go on after this place: the `cursor` of the answer before.")
+        str | None, Meta(description="Continue after this row: the `cursor` of the previous answer.")
     ] = None
     limit: Annotated[
         int,

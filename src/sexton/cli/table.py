@@ -37,7 +37,7 @@ ALONE = """
   login    security.people:login                 Print a link that signs a browser in, once.
   whoami   security.GET_SESSION security.people:show_caller
            Say who you are to the server, and what you may do.
-  why      runs.why:why                          Say what became of each occurrence of a job, and why.
+  why      runs.why:why                          Say what happened to each occurrence of a job, and why.
   import   jobs.bulk:import_jobs                 Make many jobs from a file with one JSON object per line.
   next     schedules.schedules:next_occurrences  Show when a schedule fires next, in words and as a table.
   diff     schedules.schedules:diff              Show where two schedules differ in a range of time.
@@ -48,7 +48,7 @@ ALONE = """
 """
 
 GROUPED = """
-jobs (jobs)  Make, look at and change jobs.
+jobs (jobs)  Make, show and change jobs.
   add         .jobs:add         Make a job.
   list        .jobs:list_       List jobs.
   show        GET_JOB           Show a job.
@@ -56,29 +56,29 @@ jobs (jobs)  Make, look at and change jobs.
   edit        .jobs:edit        Change some fields of a job; the others stay.
   pause       .jobs:pause       Pause jobs: nothing fires until they are resumed.
   resume      .jobs:resume      Resume paused jobs.
-  label       .jobs:label       Give jobs labels, beside those they have, or take some away.
+  label       .jobs:label       Set labels of jobs, or remove some.
   reschedule  .jobs:reschedule  Move a job's next run to another time.
   skip        .jobs:skip        Skip the next occurrence of a job.
-  run         .jobs:run         Run jobs now, beside their schedules.
+  run         .jobs:run         Run jobs now, in addition to their schedules.
   backfill    .jobs:backfill    Run the occurrences of a range in the past.
   delete      .jobs:delete      Delete jobs. Their history stays.
   restore     .jobs:restore     Restore jobs that were deleted.
 
-runs (runs)  Look at runs, wait for them, cancel them, run them again.
+runs (runs)  Show, wait for, cancel and repeat runs.
   list    .runs:list_   List runs: live ones first, then the latest.
   show    .runs:show    Show a run with its attempts, log, progress and result.
   wait    .runs:wait    Wait until a run ends. Exit code 0 for success, else 1.
   cancel  .runs:cancel  Cancel runs; workers are asked to stop those that run.
-  again   .runs:again   Run ended runs again, with the payloads that they had.
+  again   .runs:again   Run ended runs again, with the same payloads.
 
-dead (runs)  Look at dead letters, run them again, discard them.
+dead (runs)  Show, repeat and discard dead letters.
   list     .dead:list_                 List dead letters, the latest first.
   show     GET_DEAD .dead:show_letter  Show a dead letter with its payload and attempts.
   target   .dead:target                Show or set where dead letters are sent as well.
   redrive  .dead:redrive               Run dead letters again.
   discard  .dead:discard               Discard dead letters. The history keeps that they died.
 
-queues (jobs)  Look at queues, limit them, pause them.
+queues (jobs)  Show, limit and pause queues.
   list    LIST_QUEUES .queues:show_all  List queues with their limits and what waits in them.
   show    GET_QUEUE .queues:show        Show a queue: its limits, whether it is paused, what waits.
   set     .queues:set_                  Limit a queue: runs at a time, runs per key, starts per second.
@@ -111,43 +111,42 @@ content (content)  Publish, unpublish and archive entities at a local time.
   import          .bulk:import_content                   Plan many actions from JSON lines or CSV.
   feeds           LIST_FEEDS .schedules:show_feeds       List calendar feeds, without their addresses.
   add-feed        .schedules:add_feed  Make a calendar feed: an address for your own calendar.
-  revoke-feed     REVOKE_FEED feeds:show_revoked         Revoke a calendar feed: its address answers no more.
+  revoke-feed     REVOKE_FEED feeds:show_revoked         Revoke a calendar feed: its address stops working.
   adapters        .settings:adapters                     List the adapters that were configured, or show one.
   set-adapter     .settings:set_adapter                  Configure an adapter, or change its configuration.
   remove-adapter  .settings:remove_adapter               Remove an adapter: what is planned with it fails.
-  notices         GET_NOTICES .settings:show_notices
-                  Show where authors are told what became of their content.
-  set-notices     .settings:set_notices  Send signed webhooks that tell what became of content.
+  notices         GET_NOTICES .settings:show_notices     Show where notices about content are sent.
+  set-notices     .settings:set_notices  Send signed webhooks with the results of actions on content.
   remove-notices  REMOVE_NOTICES .settings:show_notices  Stop sending notices.
 
-notify (notifications)  Send messages at the right local time, and see why they went when they went.
-  send             .notify:send                               Schedule a message.
-  list             .notify:list_                              List messages, the latest first.
-  show             GET_NOTIFICATION .notify:show_message      Show a message.
-  why              WHY_NOTIFICATION .notify:show_why          Say why a message went when it went, or did not.
-  cancel           .notify:cancel                             Call messages off that were not submitted.
+notify (notifications)  Send messages at the right local time, and see why they were sent then.
+  send             .notify:send                                  Schedule a message.
+  list             .notify:list_                                 List messages, the latest first.
+  show             GET_NOTIFICATION .notify:show_message         Show a message.
+  why              WHY_NOTIFICATION .notify:show_why  Say why a message was sent when it was, or was not.
+  cancel           .notify:cancel                                Cancel messages that were not submitted.
   restore          .notify:restore  Restore a message that was called off, before its time.
-  reschedule       .notify:reschedule                         Send a message at another time.
+  reschedule       .notify:reschedule                            Send a message at another time.
   resend           RESEND_NOTIFICATION .notify:show_message
-                   Send a message again that is unconfirmed or has failed.
-  confirm          CONFIRM_NOTIFICATION .notify:show_message  Count a message as sent that is unconfirmed.
-  schedules        .recurring:list_  List notifications that recur, with their next times.
-  show-schedule    GET_NOTIFICATION_SCHEDULE .recurring:show  Show a notification that recurs.
-  add-schedule     .recurring:add  Notify again and again, at local times, by a rule.
-  change-schedule  .recurring:change                          Change a notification that recurs.
-  pause-schedule   PAUSE_NOTIFICATION_SCHEDULE .recurring:show  Pause a notification that recurs.
+                   Resend a message that is unconfirmed or has failed.
+  confirm          CONFIRM_NOTIFICATION .notify:show_message     Count an unconfirmed message as sent.
+  schedules        .recurring:list_  List recurring notifications, with their next times.
+  show-schedule    GET_NOTIFICATION_SCHEDULE .recurring:show     Show a recurring notification.
+  add-schedule     .recurring:add                                Notify repeatedly, at local times, by a rule.
+  change-schedule  .recurring:change                             Change a recurring notification.
+  pause-schedule   PAUSE_NOTIFICATION_SCHEDULE .recurring:show   Pause a recurring notification.
   resume-schedule  RESUME_NOTIFICATION_SCHEDULE .recurring:show
-                   Resume a notification that recurs, with its next time.
-  delete-schedule  DELETE_NOTIFICATION_SCHEDULE  Delete a notification that recurs; its messages stay.
-  settings         .notify:settings                           Decide what holds for all messages, or show it.
+                   Resume a recurring notification, with its next time.
+  delete-schedule  DELETE_NOTIFICATION_SCHEDULE  Delete a recurring notification; its messages stay.
+  settings         .notify:settings                              Show or change the settings of all messages.
 
-recipients (notifications)  Say who gets messages: addresses, zones, quiet hours.
+recipients (notifications)  Manage recipients: addresses, zones, quiet hours.
   set     .recipients:set_                      Make a recipient, or change some fields of one.
   list    LIST_RECIPIENTS .recipients:show_all  List recipients in the order of their ids.
   show    GET_RECIPIENT                         Show a recipient.
   import  .recipients:import_recipients         Make or change many recipients from JSON lines or CSV.
-  export  .recipients:export                    Print all that is known of a recipient, as JSON.
-  erase   .recipients:erase  Erase all traces of a person. The audit keeps that it was done.
+  export  .recipients:export                    Print everything about a recipient, as JSON.
+  erase   .recipients:erase                     Erase all data of a person. The audit records it.
 
 templates (notifications)  Write the texts of messages.
   put       .templates:put                                   Make the next version of a template.
@@ -160,8 +159,8 @@ templates (notifications)  Write the texts of messages.
   delete    .templates:delete  Delete templates. Messages that were made with them still go out.
   restore   .templates:restore                               Restore a template that was deleted.
 
-providers (notifications)  Say who sends notifications, and try it out.
-  list    LIST_CHANNELS .providers:show_all  List providers, and how they are doing.
+providers (notifications)  Manage who sends notifications, and test it.
+  list    LIST_CHANNELS .providers:show_all  List providers and their health.
   set     .providers:set_                    Configure a provider, or change it.
   show    GET_PROVIDER                       Show a provider; secrets by their names.
   remove  .providers:remove                  Remove a provider.
@@ -177,56 +176,56 @@ campaigns (notifications)  Send a template to many recipients, at their local ti
   cancel   .campaigns:cancel                     Cancel campaigns: nothing more goes out.
   resend   RESEND_CAMPAIGN .campaigns:show       Send again what is unconfirmed: it may arrive twice.
   confirm  CONFIRM_CAMPAIGN .campaigns:show      Count as sent what is unconfirmed.
-  status   .campaigns:status                     Show how a campaign stands; with --watch, as it goes.
+  status   .campaigns:status                     Show the state of a campaign; with --watch, as it changes.
 
 segments (notifications)  Save filters on recipients, for campaigns.
   put     .audiences:put_segment                  Save a filter on recipients under a name.
   list    LIST_SEGMENTS .audiences:show_segments  List segments by name.
-  show    GET_SEGMENT .audiences:show_segment     Show a segment, and how many recipients meet it.
-  delete  DELETE_SEGMENT                          Delete a segment. Campaigns whose ledger is written keep it.
+  show    GET_SEGMENT .audiences:show_segment     Show a segment, and how many recipients match it.
+  delete  DELETE_SEGMENT                          Delete a segment. Campaigns with written messages keep it.
 
 audiences (notifications)  Upload lists of recipients, for campaigns.
-  upload  .audiences:upload                         Upload a list of recipients, instead of the one before.
+  upload  .audiences:upload                         Upload a list of recipients; it replaces the previous one.
   list    LIST_AUDIENCES .audiences:show_audiences  List uploaded lists by name.
   show    GET_AUDIENCE .audiences:show_audience     Show how many recipients an uploaded list names.
-  delete  DELETE_AUDIENCE  Delete an uploaded list. Campaigns whose ledger is written keep it.
+  delete  DELETE_AUDIENCE  Delete an uploaded list. Campaigns with written messages keep it.
 
-digests (notifications)  Gather events of a recipient, and send them as one message.
+digests (notifications)  Collect events of a recipient, and send them as one message.
   put     .digests:put                    Make a digest, or change it.
   list    LIST_DIGESTS .digests:show_all  List digests by name.
   show    GET_DIGEST .digests:show        Show a digest.
   add     .digests:add                    Add an event to the next digest of a recipient.
-  delete  DELETE_DIGEST                   Delete a digest. What has been gathered is sent at its time.
+  delete  DELETE_DIGEST                   Delete a digest. Collected events are sent at their time.
 
 sequences (notifications)  Send messages with waits between them, until an event comes.
-  put     .sequences:put                Make a sequence, or change it.
+  put     .sequences:put                      Make a sequence, or change it.
   list    LIST_SEQUENCES .sequences:show_all  List sequences by name.
-  show    GET_SEQUENCE .sequences:show  Show a sequence with its steps.
-  enter   .sequences:enter              Let a recipient enter a sequence: each step becomes a message.
+  show    GET_SEQUENCE .sequences:show        Show a sequence with its steps.
+  enter   .sequences:enter                    Enter a recipient into a sequence: each step becomes a message.
   member  GET_SEQUENCE_MEMBER .sequences:show_member  Show a recipient in a sequence, with the messages.
   leave   LEAVE_SEQUENCE .sequences:show_member
           Stop a sequence for a recipient: what was not submitted is cancelled.
-  event   .sequences:event              Tell of something that a recipient did: sequences that stop on it end.
-  delete  DELETE_SEQUENCE               Delete a sequence. Those who have entered it keep their messages.
+  event   .sequences:event                    Report what a recipient did: sequences that stop on it end.
+  delete  DELETE_SEQUENCE  Delete a sequence. Recipients who entered it keep their messages.
 
 keys (security)  Make, list, rotate and revoke API keys.
   create  .access:create_key               Make an API key.
   list    LIST_KEYS .access:show_keys      List API keys, without their texts.
-  rotate  ROTATE_KEY .access:show_new_key  Make a new key like this one; both are good for a while.
+  rotate  ROTATE_KEY .access:show_new_key  Make a new key like this one; both are valid for a while.
   revoke  .access:revoke_key               Revoke an API key: it is refused within two seconds.
 
-namespaces (security)  Make namespaces, look at them, set their quotas.
+namespaces (security)  Make and show namespaces, and set their quotas.
   create  .access:create_namespace                 Make a namespace.
   list    LIST_NAMESPACES .access:show_namespaces  List the namespaces that you may see.
   show    GET_NAMESPACE .access:show_namespace     Show a namespace: its quotas, and what it uses.
   set     .access:set_namespace                    Set quotas of a namespace.
 
-sessions (security)  See which browsers are signed in, and sign them out.
+sessions (security)  List the browsers that are signed in, and sign them out.
   list     LIST_SESSIONS .people:show_sessions  List browsers that are signed in.
   end      .people:end                          End a session: its browser is signed out within two seconds.
   end-all  .people:end_all                      End all your sessions, or those of one person.
 
-audit (security)  See who changed what, export it, verify it.
+audit (security)  Show, export and verify the audit.
   list    .audit:list_   List changes, the latest first.
   export  .audit:export  Write all changes to the standard output.
   verify  .audit:verify  Check that the audit is complete and was not changed.
@@ -237,16 +236,16 @@ bench (bench)  Measure how fast Sexton is on this machine.
   size        .command:size           Measure what very many jobs cost.
   campaign    .command:campaign       Send a campaign to very many recipients.
   content     .command:content        Plan very many actions on content, and carry many out at once.
-  console     .command:console_pages  Ask what the pages of the console ask, over very many jobs.
+  console     .command:console_pages  Measure the requests of the console's pages, over very many jobs.
 
-calendar (runs)  Give your own calendar what is planned.
+calendar (runs)  Subscribe to what is planned with your own calendar.
   feeds        console.LIST_CALENDAR_FEEDS .calendar:show_feeds
                List feeds of the calendar, without their addresses.
   add-feed     .calendar:add_feed  Make a feed of what is planned: an address for your own calendar.
   revoke-feed  console.REVOKE_CALENDAR_FEED feeds:show_revoked
-               Revoke a feed of the calendar: its address answers no more.
+               Revoke a feed of the calendar: its address stops working.
 
-targets (jobs)  Try out what runs do.
+targets (jobs)  Test targets.
   test  .targets:send_test  Send a test: carry out a target once, and show the result.
 
 secret (security)  Secrets that targets name, and the one that webhooks are signed with.

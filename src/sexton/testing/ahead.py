@@ -1,13 +1,14 @@
-"""Carrying runs out ahead of writing them: most of the time of a test engine would be spent on statements.
+"""Carries runs out before they are written: otherwise a test engine would spend most of its time on
+statements.
 
-For a while, nothing but plain occurrences of handlers may be due: no retry, no expiry, no end of a pause, no
-last occurrence of a job. Those instants are gone through in memory, one after the other: the clock is set,
-the runs of the instant are handed to the worker as if it had claimed them, and their outcomes are kept. Then
-one statement writes all the runs, and one call their ends, each with the time at which it happened.
+For some time, only plain occurrences of handlers may be due: no retry, no expiry, no end of a pause, no last
+occurrence of a job. These instants are processed in memory, one after the other: the clock is set, the runs
+of the instant are given to the worker as if it had claimed them, and their outcomes are kept. Then one
+statement writes all the runs, and one call their ends, each with its own time.
 
-What happens at an instant may change what comes after it. So it ends early, with everything written up to
-that instant, and the engine goes on with the scheduler's and the worker's own statements: when a run does not
-end in success, and before anything looks into the database (`watch`).
+A run may change what comes after it. So this ends early, with everything written up to that instant, when a
+run does not end in success, and before anything reads the database (`watch`). Then the engine continues with
+the scheduler's and the worker's own statements.
 """
 
 from __future__ import annotations
@@ -33,14 +34,15 @@ from sexton.schedules import Schedule
 from sexton.testing.manual import ManualClock
 from sexton.testing.watch import Watch
 
-# Jobs that are looked at together, instants in one go, and log lines that wait: all in memory.
+# Limits of what is in memory: jobs, instants, and log lines.
 MOST_JOBS = 1000
 FIRST_INSTANTS, MOST_INSTANTS = 16, 1024
 MOST_LINES = 1000
 
 
 class ComingJob:
-    """A job with its next occurrence. It goes from one to the next as long as firing it is plain."""
+    """A job with its next occurrence. It advances from one occurrence to the next as long as firing is
+    plain."""
 
     def __init__(self, row: asyncpg.Record) -> None:
         self.row = row
@@ -55,7 +57,7 @@ class ComingJob:
                 self._schedule = schedule_of(dict(row))
 
     def following(self) -> datetime | None:
-        """The occurrence after this one; None if there is none, or if it takes more than to fire it."""
+        """The next occurrence; None if there is none, or if it needs more than firing."""
         row = self.row
         if self._schedule is None:
             return None
@@ -67,7 +69,7 @@ class ComingJob:
             return None  # the scheduler sets it aside
 
     def claimed(self) -> dict[str, Any]:
-        """What a claim of this occurrence gives to a worker, without the id of the run."""
+        """This occurrence as a claim gives it to a worker, without the id of the run."""
         row = self.row
         return {
             "job_id": row["job_id"],
@@ -96,7 +98,7 @@ class ComingJob:
 
 @dataclass(slots=True)
 class Instant:
-    """What is due at one time: runs as a claim gives them, and where it leaves the timers of their jobs."""
+    """The runs that are due at one time, as a claim gives them, and the resulting timers of their jobs."""
 
     at: datetime
     runs: list[dict[str, Any]]
@@ -114,8 +116,8 @@ class Ahead:
         self._most = FIRST_INSTANTS
 
     async def run(self, before: datetime, led: Sequence[int]) -> bool:
-        """Go through what is due before a time, as far as it is plain; whether it was anything. `led` are the
-        shards in the order in which they are fired."""
+        """Process the plain occurrences before a time; whether there were any. `led` are the shards in the
+        order in which they are fired."""
         instants = await self._plan(before, led)
         if not instants:
             return False
@@ -129,7 +131,7 @@ class Ahead:
                 await stretch.write()
         finally:
             self._watch.end()
-        # What ended it early may do so again soon.
+        # If it ended early, the next stretch is shorter.
         self._most = min(2 * len(instants), MOST_INSTANTS) if done == len(instants) else max(1, done - 1)
         return True
 
@@ -141,7 +143,7 @@ class Ahead:
         jobs = [ComingJob(row) for row in rows if row["lane"] in state.lanes]
         others = [row["due_at"] for row in rows if row["lane"] not in state.lanes]
         before = min([before, *others])
-        # The order in which they would be claimed: of a lane, as they were fired.
+        # The order in which a worker would claim them: within a lane, as they were fired.
         order = {
             job: (
                 job.row["priority"],
@@ -157,7 +159,7 @@ class Ahead:
         coming = [(job.due_at, order[job], job) for job in jobs]
         heapq.heapify(coming)
         instants: list[Instant] = []
-        # Listeners are told of every instant, and may change what comes after it.
+        # Listeners hear of every instant, and may change what comes after it.
         most = 1 if self._worker.audience.hears_success else self._most
         while coming and coming[0][0] < before and len(instants) < most:
             at, due = coming[0][0], []
@@ -180,7 +182,7 @@ class Ahead:
 
 
 class _Stretch:
-    """Instants that are gone through before they are written."""
+    """Instants that are processed before they are written."""
 
     def __init__(
         self, database: Database, worker: Worker, time: ManualClock, instants: Sequence[Instant]
@@ -194,7 +196,7 @@ class _Stretch:
         self._writing: asyncio.Future[None] | None = None
 
     async def run(self) -> int:
-        """How many instants were gone through. The outcomes of the last one are still with the worker."""
+        """Process the instants; how many were reached. The worker still has the outcomes of the last one."""
         worker, state = self._worker, self._worker.state
         node = await worker.joined()
         for instant in self._instants:
@@ -218,8 +220,8 @@ class _Stretch:
         state.unwritten.clear()
 
     async def write(self) -> None:
-        """Write everything up to the present instant, whose runs are written as running. Once begun it goes
-        on, also if the run that needed it is stopped."""
+        """Write everything up to the present instant; its runs are written as running. Once begun, it
+        continues even if the run that needed it is stopped."""
         if self._writing is None:
             self._writing = asyncio.ensure_future(self._write())
         await asyncio.shield(self._writing)
@@ -257,12 +259,12 @@ class _Stretch:
         )
         if moved != len(jobs):
             raise RuntimeError(
-                "a job was changed by another program while the test engine went through its occurrences: "
+                "another program changed a job while the test engine processed its occurrences: "
                 "change jobs by the commands of the application under test"
             )
 
     async def _end(self) -> None:
-        """The runs of each instant, at its time, by the worker's own statement: all in one round trip."""
+        """Write the ends of the runs, each at its time, by the worker's own statement, in one round trip."""
         if not self._ended:
             return
         worker, node = self._worker, self._worker.state.node
@@ -276,7 +278,7 @@ class _Stretch:
             async with worker.queue.connection() as connection:
                 await connection.executemany(text, calls)
         except REFUSALS:
-            # The worker knows what to do about a result that PostgreSQL does not take.
+            # The worker handles results that PostgreSQL refuses.
             for at, batch in self._ended:
                 await worker.outcome_writer.write(batch, at)
 

@@ -1,7 +1,7 @@
-"""A clock that stands still until it is moved.
+"""A clock that only moves when it is told to.
 
-Everything in Sexton that needs the time asks the database. In a database made by `sexton.testing.scratch` the
-database asks a table, so that one row sets the time for the scheduler, the worker and every command on jobs.
+Sexton takes the time from the database. A database of `sexton.testing.scratch` reads it from a table, so that
+one row sets the time for the scheduler, the worker and every command on jobs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from sexton import clock
 from sexton.engine.cluster.database_clock import DatabaseClock
 from sexton.postgres.database import Connection
 
-# In front of pg_catalog, these take the place of PostgreSQL's own; without a row they give the true time.
+# Before pg_catalog in the search path, these replace PostgreSQL's own functions; without a row they return
+# the real time.
 SEARCH_PATH = "sexton_clock, pg_catalog, public"
 INSTALL = """
 create schema sexton_clock;
@@ -26,32 +27,32 @@ SET = "with old as (delete from sexton_clock.manual) insert into sexton_clock.ma
 
 
 class ManualClock(DatabaseClock):
-    """The time of a scratch database, as a scheduler reads it. It only goes forward."""
+    """The time of a scratch database, as a scheduler reads it. It only moves forward."""
 
     def __init__(self, at: datetime) -> None:
         super().__init__()
         self.at = _aware(at)
 
     def set(self, at: datetime) -> None:
-        """Set the time here; `write` follows before anything reads it from the database."""
+        """Set the time in memory; call `write` before anything reads it from the database."""
         if _aware(at) < self.at:
             raise ValueError(f"time only goes forward: it is {self.at.isoformat()}, not {at.isoformat()}")
         self.at = at.astimezone(UTC)
         self.offset = self.at.timestamp() - clock.monotonic()
 
     async def write(self, connection: Connection) -> None:
-        """Set the time of the database to what it is here."""
+        """Set the time of the database to the time in memory."""
         await connection.execute(SET, self.at)
 
     def sample(self, said: datetime, before: float, after: float) -> None:
-        """Nothing to learn: it is set, not estimated, and has nothing to do with the wall clock."""
+        """Ignore a sample: this clock is set, not estimated."""
 
     @property
     def known(self) -> bool:
         return True
 
     def now(self) -> float:
-        """Seconds since 1970; half a microsecond more, so that cutting it to microseconds loses none."""
+        """Seconds since 1970, plus half a microsecond, so that truncating to microseconds loses none."""
         return self.at.timestamp() + 5e-7
 
 

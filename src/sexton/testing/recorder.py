@@ -1,4 +1,4 @@
-"""A handler that keeps what it was called with."""
+"""A handler that records its calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sexton.targets.face import Run
 
 @dataclass(frozen=True, slots=True)
 class RecordedCall:
-    """What a handler was given in one attempt."""
+    """The arguments of a handler in one attempt."""
 
     job_name: str
     run_id: str
@@ -25,8 +25,9 @@ class RecordedCall:
 
 
 class Recorder:
-    """Register it as a handler, and look at `calls`. `ends` says how each call ends, in order: an exception
-    is raised, anything else returned (`Retry`, `Snooze`, `Cancel` or a result); after the last, None."""
+    """Register it as a handler, and check `calls`. `ends` says how each call ends, in order: an exception is
+    raised, anything else is returned (`Retry`, `Snooze`, `Cancel` or a result). After the last, calls return
+    None."""
 
     def __init__(self, ends: Iterable[Any] = ()) -> None:
         self.calls: list[RecordedCall] = []

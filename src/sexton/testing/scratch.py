@@ -1,6 +1,6 @@
-"""Scratch databases: migrated, empty, with a clock that can be set, and gone afterwards.
+"""Scratch databases: migrated, empty, with a manual clock, and dropped afterwards.
 
-The first one on a server makes a template; the others are copies of it, which takes a few hundredths of a
+The first one on a server makes a template; further ones are copies of it, which takes a few hundredths of a
 second.
 """
 
@@ -26,7 +26,7 @@ from sexton.testing.manual import INSTALL, SEARCH_PATH
 
 SHARDS = 4
 
-# What is on a scratch server need not survive a crash: everything gets faster.
+# Data on a scratch server need not survive a crash: without these settings it is faster.
 CARELESS = ("fsync", "synchronous_commit", "full_page_writes", "autovacuum")
 
 
@@ -58,7 +58,7 @@ async def make_database(server: str) -> str:
     template, name = _template(), f"sexton_scratch_{secrets.token_hex(6)}"
     connection = await asyncpg.connect(server)
     try:
-        # Two at once must not make the template both, and a template can be copied by one at a time.
+        # Only one process may make the template, and only one at a time can copy it.
         await connection.execute("select pg_advisory_lock($1)", locks.SCRATCH_TEMPLATE)
         if not await connection.fetchval("select true from pg_database where datname = $1", template):
             await connection.execute(f"drop database if exists {template}_raw with (force)")
@@ -90,7 +90,7 @@ def _template() -> str:
 
 
 async def _prepare(url: str) -> None:
-    """The clock first: the defaults of the tables shall use it, too."""
+    """Install the clock first: the defaults of the tables must use it."""
     await administer(url, INSTALL)
     database = await Database.open(url, size=1)
     try:

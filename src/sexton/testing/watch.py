@@ -1,8 +1,8 @@
-"""Noticing who looks into the database of a test engine, before they see anything.
+"""Notices access to the database of a test engine, before it reads anything.
 
-The engine carries runs out before it writes what became of them (`ahead`). A handler that schedules a job, a
-test that lists runs, a web application in another thread: each must find everything as it would be had it
-been written at its time. So every way into the database that an application has goes through a watch.
+The engine carries runs out before it writes them (`ahead`). A handler that schedules a job, a test that lists
+runs, a web application in another thread: each must see the database as if every run had been written at its
+time. So all access of an application goes through a watch.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from contextlib import asynccontextmanager
 from sexton.engine.worker.queue import RunQueue
 from sexton.postgres.database import Connection, Database
 
-# An event loop that does not answer for so long is blocked.
+# An event loop that does not answer for this long is blocked.
 PATIENCE_SECONDS = 10.0
 
 
 class Watch:
-    """Counts those who look, from any thread. Made in the event loop of the engine."""
+    """Counts the users of the database, from any thread. Make it in the event loop of the engine."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -31,18 +31,19 @@ class Watch:
 
     @property
     def looked(self) -> bool:
-        """Whether something may have been changed since `forget`."""
+        """Whether the database may have been changed since `forget`."""
         with self._lock:
             return self._looked
 
     def forget(self) -> bool:
-        """What was changed until now is read next; whether something may have been."""
+        """Reset `looked`; its previous value."""
         with self._lock:
             looked, self._looked = self._looked, False
             return looked
 
     def begin(self, write: Callable[[], Awaitable[None]]) -> bool:
-        """From now on `write` is called before anything is seen. False: something is seen, or was changed."""
+        """From now on, call `write` before any access. False: the database is in use, or may have been
+        changed."""
         with self._lock:
             if self._lookers or self._looked:
                 return False
@@ -50,13 +51,13 @@ class Watch:
             return True
 
     def end(self) -> None:
-        """Everything is written."""
+        """Stop calling `write`: everything is written."""
         with self._lock:
             self._write = None
 
     @asynccontextmanager
     async def looking(self) -> AsyncIterator[None]:
-        """The database is looked at, and may be changed, for as long as the block runs."""
+        """The database is in use, and may be changed, during the block."""
         with self._lock:
             self._lookers += 1
             self._looked = True
@@ -90,7 +91,7 @@ class Watch:
 
 
 class WatchedDatabase(Database):
-    """The database that an application under test sees."""
+    """The database that an application under test uses."""
 
     watch: Watch | None = None
 
@@ -105,7 +106,8 @@ class WatchedDatabase(Database):
 
 
 class WatchedQueue(RunQueue):
-    """The queue of a worker under test: what it lends to handlers is watched, what the worker does is not."""
+    """The queue of a worker under test: connections lent to handlers are watched, those of the worker are
+    not."""
 
     def __init__(self, database: Database, watch: Watch) -> None:
         super().__init__(database)

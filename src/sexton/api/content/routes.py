@@ -145,7 +145,7 @@ class ImportQuery(Query, frozen=True, kw_only=True):
     chunk: Annotated[
         int, Meta(ge=1, le=2000, description="How many lines are planned together, all or nothing.")
     ] = 1000
-    force: Annotated[bool, about("Plan them though they contradict other plans.")] = False
+    force: Annotated[bool, about("Plan them even if they contradict other plans.")] = False
     ids: Annotated[bool, about("Answer with the ids of what was planned.")] = False
 
 
@@ -189,13 +189,13 @@ RESCHEDULE_CONTENT = Route(
     "POST", "/content/schedules/{schedule}/reschedule", TAG, "Move an action", Role.EDITOR, body=ScheduleMove
 )
 CANCEL_CONTENT = Route(
-    "POST", "/content/schedules/{schedule}/cancel", TAG, "Call an action off", Role.EDITOR,
+    "POST", "/content/schedules/{schedule}/cancel", TAG, "Cancel an action", Role.EDITOR,
     body=CancelContentRequest, body_optional=True,
 )  # fmt: skip
 SKIP_CONTENT = Route(
-    "POST", "/content/schedules/{schedule}/skip", TAG, "Leave the next time of a series out", Role.EDITOR
+    "POST", "/content/schedules/{schedule}/skip", TAG, "Skip the next time of a series", Role.EDITOR
 )
-RUN_CONTENT = Route("POST", "/content/schedules/{schedule}/run", TAG, "Carry an action out now", Role.EDITOR)
+RUN_CONTENT = Route("POST", "/content/schedules/{schedule}/run", TAG, "Run an action now", Role.EDITOR)
 APPROVE_CONTENT = Route(
     "POST", "/content/schedules/{schedule}/approve", TAG, "Approve an action", Role.EDITOR,
     body=ApproveRequest, body_optional=True,
@@ -207,7 +207,7 @@ PUT_ENTITY = Route(
 )  # fmt: skip
 GET_ENTITY = Route("GET", "/content/entities/{entity_type}/{entity_id}", TAG, "Show an entity", Role.VIEWER)
 CALENDAR = Route(
-    "GET", "/content/calendar", TAG, "Show what is planned, and what happened", Role.VIEWER,
+    "GET", "/content/calendar", TAG, "Show the calendar", Role.VIEWER,
     query=CalendarQuery,
 )  # fmt: skip
 LIST_EXECUTIONS = Route(
@@ -278,10 +278,10 @@ RESCHEDULE_RELEASE = Route(
     "POST", "/content/releases/{release}/reschedule", TAG, "Move a release", Role.EDITOR, body=ReleaseMove
 )
 CANCEL_RELEASE = Route(
-    "POST", "/content/releases/{release}/cancel", TAG, "Call a release off", Role.EDITOR,
+    "POST", "/content/releases/{release}/cancel", TAG, "Cancel a release", Role.EDITOR,
     body=CancelContentRequest, body_optional=True,
 )  # fmt: skip
-RUN_RELEASE = Route("POST", "/content/releases/{release}/run", TAG, "Let a release go out now", Role.EDITOR)
+RUN_RELEASE = Route("POST", "/content/releases/{release}/run", TAG, "Run a release now", Role.EDITOR)
 APPROVE_RELEASE = Route(
     "POST", "/content/releases/{release}/approve", TAG, "Approve a release", Role.EDITOR, body=ApproveRequest,
     body_optional=True,
@@ -292,12 +292,12 @@ ADD_RELEASE_ITEMS = Route(
     body=ReleaseAddition,
 )  # fmt: skip
 REMOVE_RELEASE_ITEM = Route(
-    "DELETE", "/content/releases/{release}/items/{schedule}", TAG, "Take an action out of a release",
+    "DELETE", "/content/releases/{release}/items/{schedule}", TAG, "Remove an action from a release",
     Role.EDITOR,
 )  # fmt: skip
 GET_NOTICES = Route("GET", "/content/notices", TAG, "Show where notices go", Role.VIEWER)
-SET_NOTICES = Route("PUT", "/content/notices", TAG, "Say where notices go", Role.ADMIN, body=NoticeSpec)
-REMOVE_NOTICES = Route("DELETE", "/content/notices", TAG, "Send no notices any more", Role.ADMIN)
+SET_NOTICES = Route("PUT", "/content/notices", TAG, "Set where notices go", Role.ADMIN, body=NoticeSpec)
+REMOVE_NOTICES = Route("DELETE", "/content/notices", TAG, "Stop sending notices", Role.ADMIN)
 
 
 # Adapters

@@ -13,9 +13,9 @@ from sexton.security.role import Role
 
 
 class ClusterQuery(Query, frozen=True, kw_only=True):
-    jobs: Annotated[bool, Meta(description="Count the jobs of each shard even if there are very many.")] = (
-        False
-    )
+    jobs: Annotated[
+        bool, Meta(description="Count the jobs of each shard exactly, even if there are very many.")
+    ] = False
 
 
 class DrainRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -33,7 +33,7 @@ DRAIN_NODE = Route(
     body_optional=True, cluster=True,
 )  # fmt: skip
 HEALTHZ = Route("GET", "/healthz", "system", "Is the process alive?", None, root=True, open=True)
-READYZ = Route("GET", "/readyz", "system", "Does the process do its work?", None, root=True, open=True)
+READYZ = Route("GET", "/readyz", "system", "Is the process ready?", None, root=True, open=True)
 METRICS = Route("GET", "/metrics", "system", "Metrics for Prometheus", Role.VIEWER, root=True, cluster=True)
 
 
@@ -45,10 +45,8 @@ CLAIM_RUNS = Route(
     body_optional=True,
 )  # fmt: skip
 BEAT_WORKER = Route(
-    "POST", "/workers/{worker}/beats", "workers", "Keep a worker's runs", Role.WORKER, body=BeatRequest,
+    "POST", "/workers/{worker}/beats", "workers", "Send a heartbeat", Role.WORKER, body=BeatRequest,
     body_optional=True,
 )  # fmt: skip
-REPORT_RUNS = Route(
-    "POST", "/workers/reports", "workers", "Report what became of runs", Role.WORKER, body=ReportsRequest
-)
+REPORT_RUNS = Route("POST", "/workers/reports", "workers", "Report runs", Role.WORKER, body=ReportsRequest)
 LEAVE_WORKER = Route("DELETE", "/workers/{worker}", "workers", "Leave", Role.WORKER)

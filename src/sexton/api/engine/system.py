@@ -57,8 +57,8 @@ class Health(msgspec.Struct, frozen=True):
 class LoopState(msgspec.Struct, frozen=True):
     """A loop of this process, or its worker's heartbeat."""
 
-    name: Annotated[str, Meta(description="What it does.")]
-    healthy: Annotated[bool, Meta(description="Whether it ticks as it should.")]
+    name: Annotated[str, Meta(description="Its name.")]
+    healthy: Annotated[bool, Meta(description="Whether it ticks in time.")]
 
 
 class Readiness(msgspec.Struct, frozen=True):

@@ -58,7 +58,7 @@ class JobsQuery(JobChoice, frozen=True, kw_only=True):
     ] = "created_at"  # fmt: skip
     expand: Annotated[
         Literal["strip"] | None,
-        Meta(description="Show of each job its latest runs and its schedule in words, too."),
+        Meta(description="Also show the latest runs of each job, and its schedule in words."),
     ] = None
     limit: Limit = 100
     cursor: Cursor = None
@@ -85,7 +85,7 @@ class PauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why, and until when."""
 
     reason: Annotated[str | None, Meta(description="Shown with the job.")] = None
-    until: Annotated[datetime | None, Meta(description="When it goes on by itself.")] = None
+    until: Annotated[datetime | None, Meta(description="When it resumes automatically.")] = None
 
 
 class RescheduleRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -100,14 +100,15 @@ class SkipRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which occurrence to skip."""
 
     at: Annotated[
-        datetime | None, Meta(description="Only if this is the next one; so the same call twice skips one.")
+        datetime | None,
+        Meta(description="Skip only if this is the next one, so that a repeated call skips one."),
     ] = None
 
 
 class ActionFilter(JobChoice, frozen=True, kw_only=True):
     """Which jobs. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, Meta(description="Say that every job is meant.")] = False
+    all: Annotated[bool, Meta(description="Select every job.")] = False
     ids: Annotated[
         Annotated[list[str], Meta(max_length=1000)] | None, Meta(description="Only these jobs, by their ids.")
     ] = None
@@ -131,7 +132,9 @@ class ActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     action: Annotated[ActionName, Meta(description="What to do.")]
     filter: Annotated[ActionFilter, Meta(description="To which jobs.")]
     reason: Annotated[str | None, Meta(description="With `pause`: shown with the jobs.")] = None
-    until: Annotated[datetime | None, Meta(description="With `pause`: when they go on by themselves.")] = None
+    until: Annotated[datetime | None, Meta(description="With `pause`: when they resume automatically.")] = (
+        None
+    )
     cancel_running: Annotated[bool, Meta(description="With `delete`: stop their running runs too.")] = False
     payload: Annotated[
         Any | UnsetType, Meta(description="With `run`: instead of the jobs' own payloads.")
@@ -140,21 +143,21 @@ class ActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         dict[str, str | None] | None,
         Meta(description="With `label`: labels to set; one that is null is taken away."),
     ] = None
-    dry_run: Annotated[bool, Meta(description="Only say how many jobs are meant, and show some.")] = False
+    dry_run: Annotated[bool, Meta(description="Only count the selected jobs, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more jobs than these are meant."),
+        Meta(description="Refuse with 409 if more jobs than this are selected."),
     ] = None
     after: Annotated[
-        str | None, Meta(description="Go on after this job: the `cursor` of the answer before.")
+        str | None, Meta(description="Continue after this job: the `cursor` of the previous answer.")
     ] = None
     through: Annotated[
         str | None,
-        Meta(description="Go no further than this job: `through` of the dry run. Later ones are left alone."),
+        Meta(description="Stop after this job: `through` of the dry run. Later jobs are not changed."),
     ] = None
     limit: Annotated[
         int,
-        Meta(ge=1, le=1000, description="How many jobs at most, in this call: they are changed together."),
+        Meta(ge=1, le=1000, description="How many jobs at most in this call, all in one transaction."),
     ] = 1000
 
 
@@ -163,7 +166,7 @@ class BackfillRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     start: Annotated[datetime, Meta(description="The first instant of the range.")]
     end: Annotated[datetime, Meta(description="The last instant of the range; not in the future.")]
-    dry_run: Annotated[bool, Meta(description="Only say what would be run.")] = False
+    dry_run: Annotated[bool, Meta(description="Only list what would run.")] = False
     rate: Rate = None
 
 
@@ -218,7 +221,7 @@ RESCHEDULE_JOB = Route(
     "POST", "/jobs/{job}/reschedule", "jobs", "Move a job's next run", Role.OPERATOR, body=RescheduleRequest
 )
 SKIP_NEXT = Route(
-    "POST", "/jobs/{job}/skip-next", "jobs", "Leave the next occurrence out", Role.OPERATOR, body=SkipRequest,
+    "POST", "/jobs/{job}/skip-next", "jobs", "Skip the next occurrence", Role.OPERATOR, body=SkipRequest,
     body_optional=True,
 )  # fmt: skip
 RUN_JOB = Route(
@@ -236,9 +239,7 @@ LIST_JOB_RUNS = Route("GET", "/jobs/{job}/runs", "jobs", "List a job's runs", Ro
 LIST_JOB_OCCURRENCES = Route(
     "GET", "/jobs/{job}/occurrences", "jobs", "List a job's occurrences", Role.VIEWER, query=OccurrencesQuery
 )
-EXPLAIN_JOB = Route(
-    "GET", "/jobs/{job}/why", "jobs", "Explain what became of occurrences", Role.VIEWER, query=WhyQuery
-)
+EXPLAIN_JOB = Route("GET", "/jobs/{job}/why", "jobs", "Explain occurrences", Role.VIEWER, query=WhyQuery)
 
 
 # Queues
@@ -255,10 +256,12 @@ class QueuePauseRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 class QueuesQuery(Query, frozen=True, kw_only=True):
     drain_seconds: Annotated[
         int,
-        Meta(ge=1, le=86_400, description="In how long the messages of notifications are to be sent."),
+        Meta(
+            ge=1, le=86_400, description="In how many seconds the messages of notifications should be sent."
+        ),
     ] = 300
     expand: Annotated[
-        Literal["hour"] | None, Meta(description="Show what came and went in the last hour, by minute, too.")
+        Literal["hour"] | None, Meta(description="Also show arrivals and ends in the last hour, by minute.")
     ] = None
 
 

@@ -69,7 +69,7 @@ CREATE_CAMPAIGN = Route("POST", "/campaigns", TAG, "Make a campaign", Role.EDITO
 LIST_CAMPAIGNS = Route("GET", "/campaigns", TAG, "List campaigns", Role.VIEWER, query=CampaignsQuery)
 GET_CAMPAIGN = Route("GET", "/campaigns/{campaign}", TAG, "Show a campaign", Role.VIEWER)
 GET_CAMPAIGN_PROGRESS = Route(
-    "GET", "/campaigns/{campaign}/progress", TAG, "Show how a campaign goes on", Role.VIEWER
+    "GET", "/campaigns/{campaign}/progress", TAG, "Show the progress of a campaign", Role.VIEWER
 )
 CHECK_CAMPAIGN = Route("POST", "/campaigns/{campaign}/check", TAG, "Check a campaign", Role.VIEWER)
 START_CAMPAIGN = Route(
@@ -86,10 +86,10 @@ CANCEL_CAMPAIGN = Route(
     body_optional=True,
 )  # fmt: skip
 RESEND_CAMPAIGN = Route(
-    "POST", "/campaigns/{campaign}/resend", TAG, "Send again what may have gone out", Role.OPERATOR
+    "POST", "/campaigns/{campaign}/resend", TAG, "Resend what may have gone out", Role.OPERATOR
 )
 CONFIRM_CAMPAIGN = Route(
-    "POST", "/campaigns/{campaign}/confirm", TAG, "Count as sent what may have gone out", Role.OPERATOR
+    "POST", "/campaigns/{campaign}/confirm", TAG, "Count what may have gone out as sent", Role.OPERATOR
 )
 PUT_SEGMENT = Route("PUT", "/segments/{segment}", TAG, "Save a segment", Role.EDITOR, body=SegmentSpec)
 LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=PageQuery)

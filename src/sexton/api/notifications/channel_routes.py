@@ -51,7 +51,7 @@ class InboxQuery(Query, frozen=True, kw_only=True):
     cursor: Cursor = None
 
 
-LIST_CHANNELS = Route("GET", "/channels", TAG, "Show how channels are doing", Role.VIEWER)
+LIST_CHANNELS = Route("GET", "/channels", TAG, "Show the health of channels", Role.VIEWER)
 LIST_OUTBOX = Route(
     "GET", "/channels/outbox", TAG, "List what was written instead of being sent", Role.VIEWER,
     query=OutboxQuery,
@@ -63,11 +63,11 @@ LIST_PROVIDERS = Route("GET", "/notifications/providers", TAG, "List providers",
 GET_PROVIDER = Route("GET", "/notifications/providers/{provider}", TAG, "Show a provider", Role.VIEWER)
 DELETE_PROVIDER = Route("DELETE", "/notifications/providers/{provider}", TAG, "Delete a provider", Role.ADMIN)
 TEST_PROVIDER = Route(
-    "POST", "/notifications/providers/{provider}/test", TAG, "Try a provider out", Role.ADMIN,
+    "POST", "/notifications/providers/{provider}/test", TAG, "Test a provider", Role.ADMIN,
     body=ProviderTest, body_optional=True,
 )  # fmt: skip
 TAKE_REPORT = Route(
-    "POST", "/notifications/providers/{provider}/events", TAG, "Report what became of messages", None,
+    "POST", "/notifications/providers/{provider}/events", TAG, "Report messages", None,
     query=ReportQuery,
 )  # fmt: skip
 READ_UNSUBSCRIBE = Route(
@@ -75,14 +75,14 @@ READ_UNSUBSCRIBE = Route(
 )
 UNSUBSCRIBE = Route("POST", "/notifications/unsubscribe/{token}", TAG, "Unsubscribe", None)
 LIST_SUPPRESSIONS = Route(
-    "GET", "/suppressions", TAG, "List addresses that get nothing", Role.VIEWER, query=SuppressionsQuery
+    "GET", "/suppressions", TAG, "List suppressed addresses", Role.VIEWER, query=SuppressionsQuery
 )
 PUT_SUPPRESSION = Route(
-    "PUT", "/suppressions/{channel}/{address}", TAG, "Send nothing to an address", Role.EDITOR,
+    "PUT", "/suppressions/{channel}/{address}", TAG, "Suppress an address", Role.EDITOR,
     body=SuppressionSpec, body_optional=True,
 )  # fmt: skip
 DELETE_SUPPRESSION = Route(
-    "DELETE", "/suppressions/{channel}/{address}", TAG, "Send to an address again", Role.EDITOR
+    "DELETE", "/suppressions/{channel}/{address}", TAG, "Remove a suppression", Role.EDITOR
 )
 CREATE_INBOX_TOKEN = Route(
     "POST", "/recipients/{user_id}/inbox-token", INBOX, "Make a token for an inbox", Role.OPERATOR,

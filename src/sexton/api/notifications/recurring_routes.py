@@ -28,28 +28,28 @@ class RecurringQuery(Query, frozen=True, kw_only=True):
 
 SCHEDULES = "/notifications/schedules"
 CREATE_NOTIFICATION_SCHEDULE = Route(
-    "POST", SCHEDULES, TAG, "Notify again and again", Role.EDITOR, body=RecurringSpec
+    "POST", SCHEDULES, TAG, "Make a recurring notification", Role.EDITOR, body=RecurringSpec
 )
 LIST_NOTIFICATION_SCHEDULES = Route(
-    "GET", SCHEDULES, TAG, "List notifications that recur", Role.VIEWER, query=RecurringQuery
+    "GET", SCHEDULES, TAG, "List recurring notifications", Role.VIEWER, query=RecurringQuery
 )
 GET_NOTIFICATION_SCHEDULE = Route(
-    "GET", SCHEDULES + "/{notification_schedule}", TAG, "Show a notification that recurs", Role.VIEWER
+    "GET", SCHEDULES + "/{notification_schedule}", TAG, "Show a recurring notification", Role.VIEWER
 )
 CHANGE_NOTIFICATION_SCHEDULE = Route(
-    "PATCH", SCHEDULES + "/{notification_schedule}", TAG, "Change a notification that recurs", Role.EDITOR,
+    "PATCH", SCHEDULES + "/{notification_schedule}", TAG, "Change a recurring notification", Role.EDITOR,
     body=RecurringChanges,
 )  # fmt: skip
 PAUSE_NOTIFICATION_SCHEDULE = Route(
-    "POST", SCHEDULES + "/{notification_schedule}/pause", TAG, "Pause a notification that recurs",
+    "POST", SCHEDULES + "/{notification_schedule}/pause", TAG, "Pause a recurring notification",
     Role.OPERATOR,
 )  # fmt: skip
 RESUME_NOTIFICATION_SCHEDULE = Route(
-    "POST", SCHEDULES + "/{notification_schedule}/resume", TAG, "Resume a notification that recurs",
+    "POST", SCHEDULES + "/{notification_schedule}/resume", TAG, "Resume a recurring notification",
     Role.OPERATOR,
 )  # fmt: skip
 DELETE_NOTIFICATION_SCHEDULE = Route(
-    "DELETE", SCHEDULES + "/{notification_schedule}", TAG, "Delete a notification that recurs", Role.EDITOR
+    "DELETE", SCHEDULES + "/{notification_schedule}", TAG, "Delete a recurring notification", Role.EDITOR
 )
 PUT_DIGEST = Route("PUT", "/digests/{digest}", TAG, "Save a digest", Role.EDITOR, body=DigestSpec)
 LIST_DIGESTS = Route("GET", "/digests", TAG, "List digests", Role.VIEWER, query=PageQuery)
@@ -63,7 +63,7 @@ LIST_SEQUENCES = Route("GET", "/sequences", TAG, "List sequences", Role.VIEWER, 
 GET_SEQUENCE = Route("GET", "/sequences/{sequence}", TAG, "Show a sequence", Role.VIEWER)
 DELETE_SEQUENCE = Route("DELETE", "/sequences/{sequence}", TAG, "Delete a sequence", Role.EDITOR)
 ENTER_SEQUENCE = Route(
-    "POST", "/sequences/{sequence}/members", TAG, "Let a recipient enter a sequence", Role.OPERATOR,
+    "POST", "/sequences/{sequence}/members", TAG, "Enter a recipient into a sequence", Role.OPERATOR,
     body=MemberSpec,
 )  # fmt: skip
 GET_SEQUENCE_MEMBER = Route(
@@ -73,6 +73,6 @@ LEAVE_SEQUENCE = Route(
     "DELETE", "/sequences/{sequence}/members/{user_id}", TAG, "Stop a sequence for a recipient", Role.OPERATOR
 )
 NOTE_RECIPIENT_EVENT = Route(
-    "POST", "/notifications/events", TAG, "Tell of something that a recipient did", Role.OPERATOR,
+    "POST", "/notifications/events", TAG, "Report something that a recipient did", Role.OPERATOR,
     body=RecipientEventSpec,
 )  # fmt: skip

@@ -92,7 +92,7 @@ MOST_IDS = 200
 class NotificationActionFilter(NotificationChoice, frozen=True, kw_only=True):
     """Which messages. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every message is meant.")] = False
+    all: Annotated[bool, about("Select every message.")] = False
     ids: Annotated[
         Annotated[list[str], Meta(max_length=MOST_IDS)] | None,
         about("These messages, by their ids; goes with no other field."),
@@ -107,14 +107,16 @@ class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fiel
         about("Call those off that were not submitted; or take that back, where the time is to come."),
     ]
     filter: Annotated[NotificationActionFilter, about("To which messages.")]
-    dry_run: Annotated[bool, about("Only say how many messages are meant, and show some.")] = False
+    dry_run: Annotated[bool, about("Only count the selected messages, and show some.")] = False
     expected: Annotated[
-        Annotated[int, Meta(ge=0)] | None, about("Refuse with 409 if more messages than these are meant.")
+        Annotated[int, Meta(ge=0)] | None, about("Refuse with 409 if more messages than this are selected.")
     ] = None
-    after: Annotated[str | None, about("Go on after this place: the `cursor` of the answer before.")] = None
+    after: Annotated[str | None, about("Continue after this row: the `cursor` of the previous answer.")] = (
+        None
+    )
     limit: Annotated[
         int,
-        Meta(ge=1, le=200, description="How many messages at most, in this call: they are changed together."),
+        Meta(ge=1, le=200, description="How many messages at most in this call, all in one transaction."),
     ] = 200
 
 
@@ -171,28 +173,28 @@ LIST_NOTIFICATIONS = Route(
 )
 GET_NOTIFICATION = Route("GET", "/notifications/{notification}", TAG, "Show a message", Role.VIEWER)
 WHY_NOTIFICATION = Route(
-    "GET", "/notifications/{notification}/why", TAG, "Say why a message went when it went", Role.VIEWER
+    "GET", "/notifications/{notification}/why", TAG, "Explain when a message was sent", Role.VIEWER
 )
 CANCEL_NOTIFICATION = Route(
-    "POST", "/notifications/{notification}/cancel", TAG, "Call a message off", Role.OPERATOR
+    "POST", "/notifications/{notification}/cancel", TAG, "Cancel a message", Role.OPERATOR
 )
 RESCHEDULE_NOTIFICATION = Route(
     "POST", "/notifications/{notification}/reschedule", TAG, "Send a message at another time", Role.OPERATOR,
     body=NotificationMove,
 )  # fmt: skip
 RESEND_NOTIFICATION = Route(
-    "POST", "/notifications/{notification}/resend", TAG, "Send a message again that may have gone out",
+    "POST", "/notifications/{notification}/resend", TAG, "Resend a message that may have gone out",
     Role.OPERATOR,
 )  # fmt: skip
 CONFIRM_NOTIFICATION = Route(
-    "POST", "/notifications/{notification}/confirm", TAG, "Count a message as sent that may have gone out",
+    "POST", "/notifications/{notification}/confirm", TAG, "Count a message that may have gone out as sent",
     Role.OPERATOR,
 )  # fmt: skip
 GET_NOTIFICATION_SETTINGS = Route(
-    "GET", "/notifications/settings", TAG, "Show what holds for all messages", Role.VIEWER
+    "GET", "/notifications/settings", TAG, "Show the settings of all messages", Role.VIEWER
 )
 SET_NOTIFICATION_SETTINGS = Route(
-    "PUT", "/notifications/settings", TAG, "Decide what holds for all messages", Role.OPERATOR,
+    "PUT", "/notifications/settings", TAG, "Change the settings of all messages", Role.OPERATOR,
     body=NotificationSettings,
 )  # fmt: skip
 
@@ -210,11 +212,9 @@ IMPORT_RECIPIENTS = Route(
     body=RecipientLine,
 )  # fmt: skip
 EXPORT_RECIPIENT = Route(
-    "GET", "/recipients/{user_id}/export", TAG, "Export all that is known of a recipient", Role.OPERATOR
+    "GET", "/recipients/{user_id}/export", TAG, "Export everything about a recipient", Role.OPERATOR
 )
-ERASE_RECIPIENT = Route(
-    "DELETE", "/recipients/{user_id}", TAG, "Erase all traces of a recipient", Role.OPERATOR
-)
+ERASE_RECIPIENT = Route("DELETE", "/recipients/{user_id}", TAG, "Erase a recipient", Role.OPERATOR)
 
 PUT_TEMPLATE = Route(
     "PUT", "/templates/{template_id}", TAG, "Make the next version of a template", Role.EDITOR,

@@ -13,7 +13,7 @@ from sexton.security.role import Role
 
 Rate = Annotated[
     Annotated[float, Meta(ge=0.001, le=100_000)] | None,
-    Meta(description="How many per second are let go. Default: all at once."),
+    Meta(description="How many start per second. Default: all at once."),
 ]
 Statuses = Annotated[
     str | None,
@@ -95,7 +95,7 @@ MOST_IDS = 200
 class RunActionFilter(RunChoice, frozen=True, kw_only=True):
     """Which runs. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, Meta(description="Say that every run is meant.")] = False
+    all: Annotated[bool, Meta(description="Select every run.")] = False
     ids: Annotated[
         Annotated[list[str], Meta(max_length=MOST_IDS)] | None,
         Meta(description="These runs, by their ids; goes with no other field."),
@@ -113,16 +113,16 @@ class RunActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     reason: Annotated[
         Annotated[str, Meta(max_length=1000)] | None, Meta(description="With `cancel`: kept with the runs.")
     ] = None
-    dry_run: Annotated[bool, Meta(description="Only say how many runs are meant, and show some.")] = False
+    dry_run: Annotated[bool, Meta(description="Only count the selected runs, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more runs than these are meant."),
+        Meta(description="Refuse with 409 if more runs than this are selected."),
     ] = None
     after: Annotated[
-        str | None, Meta(description="Go on after this place: the `cursor` of the answer before.")
+        str | None, Meta(description="Continue after this row: the `cursor` of the previous answer.")
     ] = None
     limit: Annotated[
-        int, Meta(ge=1, le=200, description="How many runs at most, in this call: they are changed together.")
+        int, Meta(ge=1, le=200, description="How many runs at most in this call, all in one transaction.")
     ] = 200
 
 
@@ -152,11 +152,11 @@ class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
     reason: Annotated[DeadReason | None, Meta(description="Those that died like this.")] = None
     before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
-    all: Annotated[bool, Meta(description="Say that every dead letter is meant.")] = False
-    dry_run: Annotated[bool, Meta(description="Only say how many letters are meant, and show some.")] = False
+    all: Annotated[bool, Meta(description="Select every dead letter.")] = False
+    dry_run: Annotated[bool, Meta(description="Only count the selected letters, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more letters than these are meant."),
+        Meta(description="Refuse with 409 if more letters than this are selected."),
     ] = None
 
 
@@ -184,7 +184,7 @@ LIST_DEAD_GROUPS = Route(
 )
 GET_DEAD_TARGET = Route("GET", "/dead/target", "dead letters", "Show where dead letters go", Role.VIEWER)
 SET_DEAD_TARGET = Route(
-    "PUT", "/dead/target", "dead letters", "Say where dead letters go", Role.EDITOR, body=DeadTarget
+    "PUT", "/dead/target", "dead letters", "Set where dead letters go", Role.EDITOR, body=DeadTarget
 )
 GET_DEAD = Route("GET", "/dead/{run}", "dead letters", "Show a dead letter", Role.VIEWER)
 REDRIVE_DEAD = Route(
@@ -217,7 +217,7 @@ class FailRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: Annotated[
         Annotated[str, Meta(min_length=1, max_length=8000)], Meta(description="What went wrong.")
     ]
-    permanent: Annotated[bool, Meta(description="No further attempt would help: the run is dead.")] = False
+    permanent: Annotated[bool, Meta(description="Do not retry: the run becomes dead.")] = False
     retry_after: Annotated[
         Seconds | None, Meta(description="Seconds until the next attempt. Default: the job's back-off.")
     ] = None
@@ -244,6 +244,6 @@ COMPLETE_RUN = Route(
 )  # fmt: skip
 FAIL_RUN = Route("POST", "/runs/{run}/fail", "reports", "Report a failure", Role.WORKER, body=FailRequest)
 RUN_HEARTBEAT = Route(
-    "POST", "/runs/{run}/heartbeat", "reports", "Report that it goes on", Role.WORKER, body=HeartbeatRequest,
+    "POST", "/runs/{run}/heartbeat", "reports", "Report progress", Role.WORKER, body=HeartbeatRequest,
     body_optional=True,
 )  # fmt: skip

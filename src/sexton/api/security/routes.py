@@ -53,7 +53,9 @@ CHANGE_NAMESPACE = Route(
 
 
 class SessionsQuery(Query, frozen=True, kw_only=True):
-    every: Annotated[bool, Meta(description="Those of all people; needs the role admin everywhere.")] = False
+    every: Annotated[
+        bool, Meta(description="Those of all people; needs the role admin in all namespaces.")
+    ] = False
     limit: Limit = 100
     cursor: Cursor = None
 
@@ -61,11 +63,13 @@ class SessionsQuery(Query, frozen=True, kw_only=True):
 class EndSessionsQuery(Query, frozen=True, kw_only=True):
     name: Annotated[
         str | None,
-        Meta(description="Those of the person with this name instead; needs the role admin everywhere."),
+        Meta(
+            description="Those of the person with this name instead; needs the role admin in all namespaces."
+        ),
     ] = None
 
 
-GET_SESSION = Route("GET", "/session", "people", "Tell who I am", None)
+GET_SESSION = Route("GET", "/session", "people", "Show who I am", None)
 END_SESSION = Route("DELETE", "/session", "people", "Sign out", None)
 LIST_SESSIONS = Route("GET", "/sessions", "people", "List my sessions", None, query=SessionsQuery)
 END_SESSIONS = Route("DELETE", "/sessions", "people", "Sign out everywhere", None, query=EndSessionsQuery)
@@ -131,6 +135,6 @@ class SecretRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 LIST_SECRETS = Route("GET", "/secrets", "secrets", "List the names of secrets", Role.EDITOR)
-FIND_SECRET_USES = Route("GET", "/secrets/{secret}/uses", "secrets", "Say what names a secret", Role.EDITOR)
+FIND_SECRET_USES = Route("GET", "/secrets/{secret}/uses", "secrets", "List the uses of a secret", Role.EDITOR)
 PUT_SECRET = Route("PUT", "/secrets/{secret}", "secrets", "Set a secret", Role.ADMIN, body=SecretRequest)
 DELETE_SECRET = Route("DELETE", "/secrets/{secret}", "secrets", "Delete a secret", Role.ADMIN)

@@ -140,7 +140,7 @@ def console_pages(
     data: Data = None,
     json: Json = False,
 ) -> int:
-    """Ask what the pages of the console ask, over very many jobs.
+    """Measure the requests of the console's pages, over very many jobs.
 
     Ends with 1 if a question takes more than 200 ms. With --json the last line
     of the output is one object.

@@ -27,7 +27,7 @@ def import_content(
 
     Either one JSON object per line, or CSV whose first line names the columns,
     such as entity_type,entity_id,action,local_time,timezone,created_by. Lines are
-    planned in chunks, each all or nothing; what is refused is listed by line.
+    planned in chunks, each all or nothing; refused lines are listed.
     """
     imported = import_file(
         routes.IMPORT_SCHEDULES, file, chunk, MOST_LINES, "action", "planned", reason=reason, show=not json,

@@ -132,8 +132,8 @@ def cancel(
 ) -> int:
     """Cancel planned actions.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are. With what opens a window, the whole window is called off. cr_… is a
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are. With what opens a window, the whole window is called off. cr_… is a
     release.
     """
     return _act(ask, "cancel", schedule, routes.CANCEL_RELEASE, yes=yes, dry_run=dry_run)
@@ -174,8 +174,8 @@ def approve(
 ) -> int:
     """Approve actions that need approval.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are. cr_… is a release.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are. cr_… is a release.
     """
     return _act(ask, "approve", schedule, routes.APPROVE_RELEASE, yes=yes, dry_run=dry_run)
 

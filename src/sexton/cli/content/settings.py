@@ -42,7 +42,7 @@ def remove_adapter(ask: Ask) -> int:
 
 @command(routes.SET_NOTICES, names={"events": "--event"})
 def set_notices(ask: Ask) -> int:
-    """Send signed webhooks that tell what became of content.
+    """Send signed webhooks with the results of actions on content.
 
     sexton content set-notices --url https://hooks.example/content --event failed
     """

@@ -56,7 +56,9 @@ def about(text: str, **more: Any) -> Parameter:
     return Parameter(help=text, **more)
 
 
-Job = Annotated[str | None, about("The job's id, j_…, or its name; or use the filters.")]
+Job = Annotated[
+    str | None, about("The job's id, j_…, or its name. Without it: all jobs that match the filters.")
+]
 
 
 @command(
@@ -69,7 +71,7 @@ def add(
     *,
     handler: Annotated[str | None, about("The handler that runs it. Default: the job's name.")] = None,
     in_: Annotated[
-        str | None, about("Run once, so long from now: 10m, 1h30m. Instead of --schedule.", name="--in")
+        str | None, about("Run once after a delay: 10m, 1h30m. Instead of --schedule.", name="--in")
     ] = None,
     http: Annotated[str | None, about("Send an HTTP request to this URL instead.")] = None,
     http_method: Annotated[
@@ -180,8 +182,8 @@ def next_(ask: Ask) -> int:
 def pause(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Pause jobs: nothing fires until they are resumed.
 
-    One by its id or name, or all that a filter means, once you have seen how many
-    they are.
+    One by its id or name, or all that match the filters, after you have confirmed
+    how many they are.
     """
     return many.act_on(ask, job, "pause", show_paused, yes=yes, dry_run=dry_run, **ask.given)
 
@@ -190,8 +192,8 @@ def pause(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Ye
 def resume(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Resume paused jobs.
 
-    One by its id or name, or all that a filter means, once you have seen how many
-    they are.
+    One by its id or name, or all that match the filters, after you have confirmed
+    how many they are.
     """
     return many.act_on(ask, job, "resume", show_resumed, yes=yes, dry_run=dry_run)
 
@@ -203,14 +205,14 @@ def label(
     /,
     *,
     set_: Annotated[tuple[str, ...], about("name=value. Repeatable.", name="--set")] = (),
-    remove: Annotated[tuple[str, ...], about("The name of a label that goes. Repeatable.")] = (),
+    remove: Annotated[tuple[str, ...], about("The name of a label to remove. Repeatable.")] = (),
     dry_run: many.DryRun = False,
     yes: Yes = False,
 ) -> int:
-    """Give jobs labels, beside those they have, or take some away.
+    """Set labels of jobs, or remove some.
 
-    One by its id or name, or all that a filter means, once you have seen how many
-    they are.
+    One by its id or name, or all that match the filters, after you have confirmed
+    how many they are.
     """
     labels = {**dict.fromkeys(remove), **dict(pair(each, "=", "set", "team=billing") for each in set_)}
     if not labels:
@@ -240,7 +242,7 @@ def label(
 def reschedule(
     ask: Ask,
     *,
-    in_: Annotated[str | None, about("So long from now: 10m, 1h30m.", name="--in")] = None,
+    in_: Annotated[str | None, about("A delay from now: 10m, 1h30m.", name="--in")] = None,
 ) -> int:
     """Move a job's next run to another time.
 
@@ -276,10 +278,10 @@ def run(
     idempotency_key: many.Key = None,
     yes: Yes = False,
 ) -> int:
-    """Run jobs now, beside their schedules.
+    """Run jobs now, in addition to their schedules.
 
-    One by its id or name, or all that a filter means, once you have seen how many
-    they are.
+    One by its id or name, or all that match the filters, after you have confirmed
+    how many they are.
     """
     from sexton.cli.runs.runs import show_started, wait_for
 
@@ -304,8 +306,8 @@ def backfill(ask: Ask) -> int:
 def delete(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Delete jobs. Their history stays.
 
-    One by its id or name, or all that a filter means, once you have seen how many
-    they are.
+    One by its id or name, or all that match the filters, after you have confirmed
+    how many they are.
     """
     one = many.named(ask, job, dry_run=dry_run)
     if one is None:
@@ -325,8 +327,8 @@ def delete(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Y
 def restore(ask: Ask, job: Job = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Restore jobs that were deleted.
 
-    One by its id or the name that it had, or all deleted ones that a filter means,
-    once you have seen how many they are. What fell due meanwhile is skipped.
+    One by its id or former name, or all deleted jobs that match the filters, after
+    you have confirmed how many they are. Missed occurrences are skipped.
     """
     return many.act_on(ask, job, "restore", show_restored, yes=yes, dry_run=dry_run)
 

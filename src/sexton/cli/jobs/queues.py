@@ -22,7 +22,7 @@ def set_(
 ) -> int:
     """Limit a queue: runs at a time, runs per key, starts per second.
 
-    What is not given stays as it is, unless --unlimited removes it.
+    Limits that are not given stay, unless --unlimited removes them.
     """
     if not ask.given and not unlimited:
         raise InvalidField(

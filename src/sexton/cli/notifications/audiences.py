@@ -35,7 +35,7 @@ def upload(
     file: LinesFile,
     /,
 ) -> int:
-    """Upload a list of recipients, instead of the one before.
+    """Upload a list of recipients; it replaces the previous one.
 
     One JSON object per line, with user_id and vars, or CSV whose first line names
     the columns: user_id, and others that become variables.

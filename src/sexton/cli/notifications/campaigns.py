@@ -91,8 +91,8 @@ def start(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = Fals
 def pause(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Pause campaigns: no batch begins any more.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     return _act(ask, "pause", campaign, yes=yes, dry_run=dry_run)
 
@@ -101,8 +101,8 @@ def pause(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = Fals
 def resume(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Resume campaigns that are paused, late, or at their canary.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     return _act(ask, "resume", campaign, yes=yes, dry_run=dry_run)
 
@@ -111,8 +111,8 @@ def resume(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = Fal
 def cancel(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Cancel campaigns: nothing more goes out.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     return _act(ask, "cancel", campaign, yes=yes, dry_run=dry_run)
 
@@ -122,10 +122,10 @@ def status(
     ask: Ask,
     *,
     watch: Annotated[
-        bool, Parameter(name="--watch", help="Wait until it ends or waits for you. Exit code 1: not sent.")
+        bool, Parameter(name="--watch", help="Wait until it ends or needs a decision. Exit code 1: not sent.")
     ] = False,
 ) -> int:
-    """Show how a campaign stands; with --watch, as it goes."""
+    """Show the state of a campaign; with --watch, as it changes."""
     if not watch:
         return ask.shown(show)
     live = sys.stdout.isatty() and not ask.json

@@ -84,17 +84,17 @@ def list_(ask: Ask) -> int:
 def cancel(
     ask: Ask,
     message: Annotated[
-        str | None, Parameter(help="The message's id, n_…. Without one: those that a filter means.")
+        str | None, Parameter(help="The message's id, n_…. Without it: all messages that match the filters.")
     ] = None,
     /,
     *,
     dry_run: many.DryRun = False,
     yes: Yes = False,
 ) -> int:
-    """Call messages off that were not submitted.
+    """Cancel messages that were not submitted.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     return many.act_on(ask, message, "cancel", show_message, many.MESSAGES, yes=yes, dry_run=dry_run)
 
@@ -133,7 +133,7 @@ def settings(
         Parameter(help="Most messages for a recipient: JSON, or @FILE.", allow_leading_hyphen=True),
     ] = None,
 ) -> int:
-    """Decide what holds for all messages, or show it.
+    """Show or change the settings of all messages.
 
     sexton notify settings --timezone Europe/Berlin --quiet-hours '{"start": "22:00", "end": "07:00"}'
     """

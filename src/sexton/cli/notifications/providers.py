@@ -25,8 +25,8 @@ def set_(
 ) -> int:
     """Configure a provider, or change it.
 
-    What is not given has its default again. --config is what the kind needs to
-    know, as JSON; passwords are secrets: sexton secret set NAME.
+    Options that are not given get their defaults. --config has the settings of the
+    kind, as JSON; passwords are secrets: sexton secret set NAME.
     """
     return ask.shown(_show, **({"enabled": False} if disabled else {}))
 

@@ -51,7 +51,7 @@ def set_(
 
 @command(routes.EXPORT_RECIPIENT)
 def export(ask: Ask) -> int:
-    """Print all that is known of a recipient, as JSON."""
+    """Print everything about a recipient, as JSON."""
     write_json(ask())
     return DONE
 
@@ -67,7 +67,7 @@ def erase(
     dry_run: many.DryRun = False,
     yes: Yes = False,
 ) -> int:
-    """Erase all traces of a person. The audit keeps that it was done.
+    """Erase all data of a person. The audit records it.
 
     One by the id, or all that a filter means, once you have seen how many they
     are; for many, --reason is needed.

@@ -20,7 +20,7 @@ NAMES = {"recurrence_rule": "--rule", "recurrence_end": "--until", "user_id": "-
     defaults={"channel": "email"},
 )
 def add(ask: Ask, *, var: Variables = ()) -> int:
-    """Notify again and again, at local times, by a rule.
+    """Notify repeatedly, at local times, by a rule.
 
     sexton notify add-schedule --to ann --template week --rule '0 9 * * mon'
     """
@@ -29,7 +29,7 @@ def add(ask: Ask, *, var: Variables = ()) -> int:
 
 @command(routes.LIST_NOTIFICATION_SCHEDULES, names={"user_id": "--to"})
 def list_(ask: Ask) -> int:
-    """List notifications that recur, with their next times."""
+    """List recurring notifications, with their next times."""
     return ask.shown(_show_all)
 
 
@@ -39,7 +39,7 @@ def list_(ask: Ask) -> int:
     without=("template_vars", "is_active"),
 )
 def change(ask: Ask, *, var: Variables = ()) -> int:
-    """Change a notification that recurs.
+    """Change a recurring notification.
 
     sexton notify change-schedule ns_1 --rule '0 10 * * mon'
     """

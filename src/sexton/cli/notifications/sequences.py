@@ -30,7 +30,7 @@ def put(
 
 @command(routes.ENTER_SEQUENCE, without=("user_id", "template_vars"))
 def enter(ask: Ask, user_id: User, /, *, var: Variables = ()) -> int:
-    """Let a recipient enter a sequence: each step becomes a message.
+    """Enter a recipient into a sequence: each step becomes a message.
 
     sexton sequences enter onboarding ann --var name=Ann
     """
@@ -44,7 +44,7 @@ def event(
     event: Annotated[str, Parameter(help="What the recipient did, such as purchased.")],
     /,
 ) -> int:
-    """Tell of something that a recipient did: sequences that stop on it end.
+    """Report what a recipient did: sequences that stop on it end.
 
     sexton sequences event ann purchased
     """

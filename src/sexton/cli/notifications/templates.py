@@ -102,8 +102,8 @@ def delete(
 ) -> int:
     """Delete templates. Messages that were made with them still go out.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
 
     def view(_: Any) -> None:

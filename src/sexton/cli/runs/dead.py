@@ -20,7 +20,9 @@ from sexton.printable import counted
 NAMES = {"error_group": "--group"}
 BECAUSE = "--because"  # --reason filters by the reason of the death
 
-Letter = Annotated[str | None, Parameter(help="The dead run's id, r_…; or use the filters.")]
+Letter = Annotated[
+    str | None, Parameter(help="The dead run's id, r_…. Without it: all letters that match the filters.")
+]
 
 
 @command(routes.LIST_DEAD, names=NAMES)

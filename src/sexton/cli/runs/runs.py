@@ -69,8 +69,8 @@ def wait(
 def cancel(ask: Ask, run: Run = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Cancel runs; workers are asked to stop those that run.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     return many.act_on(ask, run, "cancel", _show_cancelled, many.RUNS, yes=yes, dry_run=dry_run, **ask.given)
 
@@ -86,10 +86,10 @@ def again(
     idempotency_key: many.Key = None,
     yes: Yes = False,
 ) -> int:
-    """Run ended runs again, with the payloads that they had.
+    """Run ended runs again, with the same payloads.
 
-    One by its id, or all that a filter means, once you have seen how many they
-    are.
+    One by its id, or all that match the filters, after you have confirmed how many
+    they are.
     """
     one = many.named(ask, run, many.RUNS, dry_run=dry_run, after=after, idempotency_key=idempotency_key)
     if one is not None:

@@ -13,7 +13,7 @@ from sexton.cli.remote import STYLES, short_time
 
 @command(routes.EXPLAIN_JOB)
 def why(ask: Ask) -> int:
-    """Say what became of each occurrence of a job, and why."""
+    """Say what happened to each occurrence of a job, and why."""
     return ask.shown(partial(_show, at=ask.given.get("at")))
 
 

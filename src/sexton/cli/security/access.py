@@ -56,7 +56,7 @@ def set_namespace(
 ) -> int:
     """Set quotas of a namespace.
 
-    What is not given stays as it is, unless --unlimited removes it.
+    Limits that are not given stay, unless --unlimited removes them.
     """
     if not ask.given and not unlimited:
         raise InvalidField(

@@ -1,7 +1,7 @@
-"""The application of a Django project: handlers find connections that work.
+"""The application of a Django project: its handlers get working database connections.
 
-Django closes connections that are broken or too old at the begin and the end of a request. A worker has no
-requests: without this, a thread whose connection broke would fail for as long as it lives.
+Django closes connections that are broken or too old at the start and the end of a request. A worker has no
+requests: without this module, a thread whose connection broke would fail forever.
 """
 
 from __future__ import annotations
@@ -31,8 +31,9 @@ class DjangoApplication(Sexton):
 
 
 def with_connections(handler: Handler) -> Handler:
-    """The handler, with connections of its thread closed before and after it that Django would not use in
-    another request. Those of a coroutine are in the thread that `sync_to_async` uses, as Django's own."""
+    """The handler; before and after it, connections of its thread are closed if Django would not use them in
+    another request. For a coroutine, these are the connections of the thread of `sync_to_async`, as in
+    Django."""
     if is_coroutine_function(handler):
 
         @functools.wraps(handler)

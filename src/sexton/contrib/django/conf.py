@@ -1,8 +1,8 @@
-"""The settings of a Django project as Sexton's.
+"""The settings of a Django project as settings of Sexton.
 
-`SEXTON` holds settings of Sexton by their names, and two more: `name`, the name of the application, and
-`database`, which one of `DATABASES` Sexton lives in. Variables (SEXTON_…) go over it, so that a deployment
-may differ, and options of a command go over both.
+`SEXTON` holds settings of Sexton by name, and two more: `name`, the name of the application, and `database`,
+the key in `DATABASES` of the database that Sexton uses. Environment variables (SEXTON_…) override it, so that
+deployments may differ; options of a command override both.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ WAGTAIL = "wagtail"
 WAGTAIL_ADAPTER = "sexton.contrib.django.wagtail:WagtailAdapter"
 DATABASE = "database"
 NAME = "name"
-# The options of a connection that both drivers read.
+# Options of a connection that both drivers know.
 OPTIONS = ("sslmode", "sslcert", "sslkey", "sslrootcert", "sslcrl", "sslpassword", "target_session_attrs")
 
 
 def project_name() -> str:
-    """The name of the project's application: that of the package with the settings, unless it is given."""
+    """The name of the project's application: `name`, or the name of the package with the settings."""
     given = _given().get(NAME)
     return str(given) if given is not None else (settings.SETTINGS_MODULE or "django").partition(".")[0]
 
 
 def unnamed_file() -> str | None:
-    """What tells a project apart whose name is only that of its package; None: its name was given."""
+    """The file that identifies a project without a `name`; None: it has a `name`."""
     if _given().get(NAME) is not None:
         return None
     return getattr(sys.modules.get(settings.SETTINGS_MODULE or ""), "__file__", None)
 
 
 def project_settings() -> dict[str, Any]:
-    """What the project says about Sexton's settings, as far as variables do not say otherwise."""
+    """The settings of Sexton in the project, except those that have a variable."""
     own = {name: value for name, value in _given().items() if name not in (NAME, DATABASE)}
     if "app" in own:
         raise ImproperlyConfigured(
-            "SEXTON has app; leave it out: a project has the application of sexton.contrib.django.project"
+            "SEXTON has the setting app; remove it: a project uses sexton.contrib.django.project:app"
         )
     try:
         check_names(own)
@@ -101,7 +101,7 @@ def _database_url() -> str | None:
 
 
 def _address(found: Mapping[str, Any]) -> str:
-    """With every part quoted; several hosts are written as libpq does, in one text with commas."""
+    """The address with every part quoted; several hosts are separated by commas, as in libpq."""
     hosts, ports = str(found.get("HOST") or ""), str(found.get("PORT") or "")
     user, password = (quote(str(found.get(part) or ""), safe="") for part in ("USER", "PASSWORD"))
     query = {name: value for name, value in found.get("OPTIONS", {}).items() if name in OPTIONS}
@@ -128,7 +128,7 @@ def _places(hosts: list[str], ports: list[str]) -> str:
 
 
 def _with_wagtail(adapters: str) -> str:
-    """The setting `adapters` with the one for the site, unless it names another under that name."""
+    """The setting `adapters` with the adapter of the site, unless it has one of that name."""
     named = [each.strip() for each in adapters.split(",") if each.strip()]
     if any(each.partition("=")[0].strip() == WAGTAIL for each in named):
         return adapters
@@ -140,12 +140,13 @@ def _has_variable(name: str) -> bool:
 
 
 def _first_part(installed: str) -> str:
-    """`wagtail` and `wagtail.apps.WagtailCoreAppConfig` are Wagtail itself; `wagtail.admin` is not."""
+    """The app without its config class: `wagtail` and `wagtail.apps.WagtailCoreAppConfig` are both Wagtail;
+    `wagtail.admin` is not."""
     return installed.partition(".apps.")[0]
 
 
 def _project_path() -> list[str]:
-    """Where modules were looked for before those of Python: the project, and what PYTHONPATH names."""
+    """The entries of `sys.path` before those of Python: the project, and PYTHONPATH."""
     path = []
     for entry in sys.path:
         if entry == sysconfig.get_path("stdlib") or entry.endswith(".zip"):

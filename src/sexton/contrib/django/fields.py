@@ -1,4 +1,4 @@
-"""A model field for schedules: text in any form that Sexton reads, refused as Sexton refuses it.
+"""A model field for schedules: text in any form that Sexton reads, with the errors of Sexton.
 
 class Report(models.Model):
     zone = models.CharField(max_length=64, default="Europe/Berlin")
@@ -26,7 +26,7 @@ ROWS = 2
 
 @deconstructible
 class ScheduleValidator:
-    """Refuses what is no schedule, with what to write instead; for forms without a model, too."""
+    """Refuses text that is not a schedule, with what to write instead; also for forms without a model."""
 
     def __init__(self, timezone: str = UTC, kind: str | None = None) -> None:
         self.timezone = timezone
@@ -84,7 +84,8 @@ class ScheduleField(models.TextField):  # type: ignore[misc]
             read(value, self.zone_of(model_instance), self.kind)
 
     def formfield(self, **named: Any) -> Any:
-        """A text area, since the lines of RFC 5545 are several; a low one, since most schedules are one."""
+        """A text area, since a schedule of RFC 5545 may have several lines; a low one, since most have one
+        line."""
         made = super().formfield(**named)
         if made is not None:
             made.widget.attrs["rows"] = ROWS
@@ -98,8 +99,8 @@ class ScheduleField(models.TextField):  # type: ignore[misc]
 
 
 def read(text: str, timezone: str, kind: str | None = None) -> Schedule:
-    """A schedule, or `ValidationError` with what is wrong and what to write instead. A text that names its
-    own zone (CRON_TZ=…, DTSTART;TZID=…) keeps it."""
+    """The schedule of a text. Raises `ValidationError` with what is wrong and what to write instead. A text
+    that names its own zone (CRON_TZ=…, DTSTART;TZID=…) keeps it."""
     try:
         return parse(text, timezone=zone_in(text) or timezone, kind=kind)
     except ScheduleError as error:

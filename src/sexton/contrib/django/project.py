@@ -1,11 +1,12 @@
-"""The one application of a Django project. The `jobs.py` of its apps declare jobs and handlers for it:
+"""The application of a Django project. The `jobs.py` of its apps declare jobs and handlers for it:
 
     from sexton.contrib.django.project import app
 
     @app.job("0 9 * * 1", timezone="Europe/Berlin")
     def weekly_report(run): ...
 
-In a process that Django has not set up, such as a worker, importing this sets it up, and so loads them.
+In a process in which Django is not set up, such as a worker, importing this module sets it up, which loads
+them.
 """
 
 from __future__ import annotations

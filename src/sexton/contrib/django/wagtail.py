@@ -1,9 +1,9 @@
 """Pages and snippets of the Wagtail site of this process.
 
-It asks Wagtail's own actions, in a thread and in one transaction of the site's database: the object is
-locked, changed, and the key of the occurrence is noted in Wagtail's history of it. A try that comes again
-finds the key, and leaves alone what an editor has done since. Archived is what was unpublished with that
-note: Wagtail has no such state of its own.
+It calls Wagtail's own actions, in a thread and in one transaction of the site's database: the object is
+locked and changed, and the key of the occurrence is recorded in Wagtail's history of the object. A retry
+finds the key, and keeps what an editor has changed since. An object is archived if it was unpublished with
+that record: Wagtail has no such state of its own.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sexton.content.model import Action, Applied, ContentChange, ContentFinding,
 from sexton.contrib.django.project import app
 from sexton.postgres.transaction import NAMESPACE, Context
 
-# After the project, which sets Django up where it is not: models cannot be imported before.
+# After the project, which sets Django up if necessary: models cannot be imported before.
 # isort: split
 from wagtail.actions.publish_page_revision import PublishPageRevisionAction  # type: ignore[import-not-found]
 from wagtail.actions.publish_revision import PublishRevisionAction  # type: ignore[import-not-found]
@@ -36,12 +36,13 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 PAGE = "page"
-#: What Wagtail's history of an object says that was done here; `wagtail_hooks` has the words.
+#: The actions of Sexton in Wagtail's history of an object; `wagtail_hooks` has their labels.
 NOTED = {action: f"sexton.{action.value}" for action in Action}
 
 
 class NotAsAsked(Exception):
-    """Wagtail has carried an action out, and the object is not as it should be: it is tried again."""
+    """Wagtail has carried an action out, but the object is not in the expected state: the action is
+    retried."""
 
 
 class WagtailAdapter(Adapter):
@@ -64,11 +65,12 @@ class WagtailAdapter(Adapter):
         return await _in_thread(lambda: [found for change in changes for found in _check(change)])
 
     async def close(self) -> None:
-        """Connections belong to Django."""
+        """Do nothing: the connections belong to Django."""
 
 
 async def _in_thread(function: Callable[Given, Result], *given: Given.args, **named: Given.kwargs) -> Result:
-    """Django's ORM blocks; its connections are those of a thread, and broken ones are let go of."""
+    """Call a function in a thread, because Django's ORM blocks. Its connections belong to the thread; broken
+    ones are closed."""
 
     def call() -> Result:
         close_old_connections()
@@ -81,7 +83,7 @@ async def _in_thread(function: Callable[Given, Result], *given: Given.args, **na
 
 
 def _is_own(namespace: str) -> bool:
-    """A site belongs to the namespace of its project: others must neither see nor change it."""
+    """A site belongs to the namespace of its project: other namespaces must neither see nor change it."""
     return namespace == (app.settings.namespace or NAMESPACE)
 
 
@@ -122,7 +124,7 @@ def _apply_to(found: Any, change: ContentChange) -> Applied:
             found.unpublish()
         case Action.ARCHIVE:
             found.unpublish()
-            # Else Wagtail's own scheduler would bring it back.
+            # Otherwise Wagtail's own scheduler would publish it again.
             found.revisions.update(approved_go_live_at=None)
     log(
         instance=found,
@@ -152,8 +154,8 @@ def _check(change: ContentChange) -> Iterator[ContentFinding]:
 
 
 def _model(type_: str) -> Any | None:
-    """The model of an entity type; None: the site has none of that name. Each has one name, so that plans for
-    one entity are seen as such: pages of all kinds are `page`."""
+    """The model of an entity type; None: the site has none of that name. Each model has one name, so that
+    plans for the same entity are recognised: pages of all kinds are `page`."""
     if type_ == PAGE:
         return Page
     label, dot, name = type_.partition(".")
@@ -166,7 +168,7 @@ def _model(type_: str) -> Any | None:
 
 
 def _find(entity: Entity, *, lock: bool = False) -> Any | None:
-    """The object, a page as what it is in particular; None: there is none."""
+    """The object; a page as its specific type. None: there is none."""
     model = _model(entity.type)
     if model is None:
         return None
@@ -182,23 +184,23 @@ def _find(entity: Entity, *, lock: bool = False) -> Any | None:
 
 
 def _obstacle(found: Any, change: ContentChange) -> ContentFinding | None:
-    """Why the action can never be done with this object."""
+    """Why the action can never be carried out on this object."""
     entity = change.entity
     if not isinstance(found, DraftStateMixin):
-        text = f"{entity.type} is always out: give its model wagtail.models.DraftStateMixin and RevisionMixin"
+        text = f"{entity.type} has no drafts: give its model wagtail.models.DraftStateMixin and RevisionMixin"
         return ContentFinding(entity, "no_action", text)
     if getattr(found, "alias_of_id", None) is not None:
         text = f"{entity} is an alias, and follows page/{found.alias_of_id}: plan it for that page"
         return ContentFinding(entity, "no_action", text)
     if isinstance(found, Page) and found.is_root():
-        return ContentFinding(entity, "no_action", f"{entity} is the root of all pages, and has no state")
+        return ContentFinding(entity, "no_action", f"{entity} is the root of all pages, which has no state")
     if change.action == Action.PUBLISH and change.version is not None and _revision(found, change) is None:
         return ContentFinding(entity, "no_version", f"{entity} has no revision {change.version}")
     return None
 
 
 def _revision(found: Any, change: ContentChange) -> Any | None:
-    """The revision that is to go out: the given one, or the latest; None if there is none."""
+    """The revision to publish: the given one, or the latest; None if there is none."""
     if change.action != Action.PUBLISH:
         return None
     if change.version is None:
@@ -217,7 +219,7 @@ def _standing(found: Any) -> Standing:
 
 
 def _is_archived(found: Any) -> bool:
-    """Until it is published again, which an editor may do in Wagtail."""
+    """Archived objects stay archived until they are published again, which an editor may do in Wagtail."""
     noted = _history(found).filter(action=NOTED[Action.ARCHIVE]).first()
     return noted is not None and (
         found.last_published_at is None or found.last_published_at < noted.timestamp
@@ -225,8 +227,8 @@ def _is_archived(found: Any) -> bool:
 
 
 def _is_noted(found: Any, key: str) -> bool:
-    """Whether the last change that was made here had this key. After an undo it had not: what was undone may
-    be done again."""
+    """Whether the last change by Sexton had this key. After an undo it has not: an undone change may be
+    repeated."""
     last = _history(found).filter(action__in=NOTED.values()).first()
     return last is not None and bool(key) and last.data.get("key") == key
 
@@ -246,7 +248,7 @@ def _is_so(found: Any, before: Standing, revision: Any | None, change: ContentCh
 
 
 def _publish(found: Any, revision: Any) -> None:
-    """Now, whatever times the revision has for Wagtail's own scheduler that would keep it from being out."""
+    """Publish now, ignoring times in the revision for Wagtail's own scheduler that would prevent it."""
     kind = PublishPageRevisionAction if isinstance(found, Page) else PublishRevisionAction
     action = kind(revision)
     now = timezone.now()
@@ -268,19 +270,19 @@ def _is_done(after: Standing, revision: Any | None, change: ContentChange) -> bo
 
 
 def _own_schedule(found: Any, entity: Entity, revision: Any | None) -> Iterator[str]:
-    """What Wagtail's own scheduler is to do with it."""
+    """What Wagtail's own scheduler will do with the object."""
     held, then = found.scheduled_revision, found if revision is None else revision.as_object()
     if held is not None:
         yield (
-            f"Wagtail itself is to publish revision {held.pk} of {entity} at {_utc(held.approved_go_live_at)}"
+            f"Wagtail itself will publish revision {held.pk} of {entity} at {_utc(held.approved_go_live_at)}"
         )
     elif revision is not None and then.go_live_at is not None and then.go_live_at > timezone.now():
         yield (
-            f"revision {revision.pk} of {entity} is meant for {_utc(then.go_live_at)} (go_live_at);"
+            f"revision {revision.pk} of {entity} has the time {_utc(then.go_live_at)} (go_live_at);"
             " it goes out at Sexton's time"
         )
     if then.expire_at is not None and (revision is not None or found.live):
-        yield f"Wagtail itself is to unpublish {entity} at {_utc(then.expire_at)} (expire_at)"
+        yield f"Wagtail itself will unpublish {entity} at {_utc(then.expire_at)} (expire_at)"
 
 
 def _utc(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""What Wagtail's history of a page or a snippet says of changes that Sexton has made. Wagtail loads this."""
+"""The labels of Sexton's actions in Wagtail's history of a page or a snippet. Wagtail loads this module."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError  # type: ignor
 from sexton.cli import main, run
 from sexton.contrib.django.conf import environment
 
-# Django has read these before the command begins.
+# Options that Django reads before the command begins.
 OF_DJANGO = ("--settings", "--pythonpath")
 
 
@@ -24,11 +24,11 @@ class SextonCommand(BaseCommand):  # type: ignore[misc]
         "Sexton's command line with the settings of this project: manage.py sexton up starts it, "
         "manage.py sexton --help lists the commands."
     )
-    # Sexton is to start, and to say what is wrong with it, whatever else is not in order.
+    # Sexton must start, and report its own errors, even if checks of the project fail.
     requires_system_checks: ClassVar[list[str]] = []
 
     def run_from_argv(self, argv: Sequence[str]) -> NoReturn:
-        """Django's own options, such as --version and --help, would hide those of Sexton."""
+        """Pass all options to Sexton: Django's own --version and --help would hide those of Sexton."""
         with project_environment():
             main(without_django(argv[2:]))
 
@@ -36,7 +36,7 @@ class SextonCommand(BaseCommand):  # type: ignore[misc]
         parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what to pass on to sexton")
 
     def handle(self, *_: Any, arguments: Sequence[str], **options: Any) -> None:
-        """For `call_command("sexton", "jobs", "list")`, which may want what is printed elsewhere."""
+        """For `call_command("sexton", "jobs", "list")`, which may redirect the output."""
         with project_environment(), contextlib.ExitStack() as stack:
             if self.stdout._out is not sys.stdout:
                 stack.enter_context(contextlib.redirect_stdout(stack.enter_context(_gathered(self.stdout))))
@@ -47,13 +47,13 @@ class SextonCommand(BaseCommand):  # type: ignore[misc]
             raise CommandError(f"sexton {' '.join(arguments[:2])} ended with {code}", returncode=code)
 
 
-#: What Django looks for.
+#: The name that Django looks for.
 Command = SextonCommand
 
 
 @contextlib.contextmanager
 def project_environment() -> Iterator[None]:
-    """For the block, the settings of the project are in the environment, as those of `sexton` always are."""
+    """In the block, the settings of the project are in the environment, where `sexton` reads settings."""
     before = dict(os.environ)
     os.environ.update(environment())
     try:
@@ -65,7 +65,7 @@ def project_environment() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _gathered(wanted: Any) -> Iterator[io.TextIOWrapper]:
-    """Sexton writes bytes, and what Django was given may take text alone."""
+    """Collect the output: Sexton writes bytes, and the stream that Django was given may accept only text."""
     gathered = io.BytesIO()
     text = io.TextIOWrapper(gathered, "utf-8", write_through=True)
     try:
