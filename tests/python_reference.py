@@ -11,7 +11,7 @@ import functools
 import inspect
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -256,13 +256,19 @@ def _errors() -> Iterator[str]:
     yield from _table(("code", "error", "such as"), rows)
 
 
+#: What makes an error: its class; the code, or which argument that is; and which argument is the message.
+Maker = tuple[str, int | str, int]
+CLASSES: Mapping[str, Maker] = {name: (name, 0, 1) for name in ERRORS}
+
+
 def codes() -> dict[str, tuple[str, str]]:
     """Every code that is written in the source, with its class and a message."""
     found: dict[str, tuple[str, str]] = {}
-    for path in sorted(SOURCE.rglob("*.py")):
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+    makers = {path: _makers(tree) for path, tree in trees.items()}
+    for path, tree in trees.items():
         if path.relative_to(SOURCE).parts[0] in OTHER_FACES:
             continue
-        tree = ast.parse(path.read_text("utf-8"))
         for owner in ast.walk(tree):
             if isinstance(owner, ast.ClassDef) and owner.name in ERRORS:
                 for node in ast.walk(owner):
@@ -272,14 +278,70 @@ def codes() -> dict[str, tuple[str, str]]:
                             args=[ast.Constant(value=str(code)), said, *_],
                         ):
                             found.setdefault(code, (owner.name, _said(said)))
-        for node in ast.walk(tree):
-            match node:
-                case ast.Call(func=ast.Name(id=kind), args=[ast.Constant(value=str(code)), said, *_]):
+        known, assigned = _imported(tree, makers) | makers[path], _assigned(tree)
+        # What is written out comes first.
+        for node, makes in [(node, makes) for makes in (CLASSES, known) for node in ast.walk(tree)]:
+            match _made(node, makes):
+                case kind, ast.Constant(value=str(code)), said:
                     # A message that is told of the case alone says nothing here: another one is taken.
                     told = re.search("[a-z]", found.get(code, ("", ""))[1])
-                    if not told and kind in ERRORS and re.fullmatch(r"[a-z][a-z_]+", code):
+                    if not told and re.fullmatch(r"[a-z][a-z_]+", code):
+                        if isinstance(said, ast.Name):
+                            values = (value for name, value in assigned if name.id == said.id)
+                            said = next((each for each in values if each.lineno <= said.lineno), said)
                         found[code] = (kind, _said(said))
     return found
+
+
+def _made(node: ast.AST | None, known: Mapping[str, Maker]) -> tuple[str, ast.expr, ast.expr] | None:
+    """The class, the code and the message of the error that a call makes; None if it makes none."""
+    match node:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if name in known:
+            kind, code, said = known[name]
+            if max(said, code if isinstance(code, int) else 0) < len(args):
+                return kind, args[code] if isinstance(code, int) else ast.Constant(code), args[said]
+    return None
+
+
+def _makers(tree: ast.AST) -> dict[str, Maker]:
+    """The classes of errors, and the functions of a module that return one of them with their own arguments."""
+    found = dict(CLASSES)
+    for _ in range(2):  # one may call another
+        for each in ast.walk(tree):
+            if isinstance(each, ast.FunctionDef) and isinstance(each.body[-1], ast.Return):
+                made = _made(each.body[-1].value, found)
+                names = [argument.arg for argument in each.args.args if argument.arg != "self"]
+                inside = [node.id for node in ast.walk(made[2]) if isinstance(node, ast.Name)] if made else []
+                told = [names.index(name) for name in inside if name in names]
+                match made:
+                    case kind, ast.Constant(value=str(code)), _ if told:
+                        found[each.name] = kind, code, told[-1]
+                    case kind, ast.Name(id=name), _ if told and name in names:
+                        found[each.name] = kind, names.index(name), told[-1]
+    return found
+
+
+def _imported(tree: ast.AST, makers: Mapping[Path, Mapping[str, Maker]]) -> dict[str, Maker]:
+    """The makers that a module imports by their names."""
+    found: dict[str, Maker] = {}
+    for each in ast.walk(tree):
+        if isinstance(each, ast.ImportFrom) and (each.module or "").startswith("sexton."):
+            there = makers.get(SOURCE.joinpath(*(each.module or "").split(".")[1:]).with_suffix(".py"), {})
+            found |= {name.name: there[name.name] for name in each.names if name.name in there}
+    return found
+
+
+def _assigned(tree: ast.AST) -> list[tuple[ast.Name, ast.expr]]:
+    """Every name that is given a value, the last one first."""
+    found: list[tuple[ast.expr, ast.expr]] = []
+    for each in ast.walk(tree):
+        match each:
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+                found += zip(names, values, strict=False)
+            case ast.Assign(targets=[name], value=value):
+                found.append((name, value))
+    named = [(name, value) for name, value in found if isinstance(name, ast.Name)]
+    return sorted(named, key=lambda each: each[0].lineno, reverse=True)
 
 
 def _said(node: ast.expr) -> str:

@@ -17,18 +17,18 @@ def iso(at: datetime, timespec: str = "auto") -> str:
     return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
-#: Seconds that only grow, whatever happens to the wall clock; for measuring how long something takes. The
-#: function itself: runs ask for it twice, and a call in between would double what that costs.
+#: Seconds that only grow, whatever happens to the wall clock; for measuring durations. It is the function
+#: itself: every run calls it twice, and a wrapper would double the cost.
 monotonic = time.monotonic
 
 
 async def sleep(seconds: float) -> None:
-    """Wait and let others run."""
+    """Wait, and let other tasks run."""
     await asyncio.sleep(seconds)
 
 
 def block(seconds: float) -> None:
-    """Wait with the whole thread: only where there is no event loop."""
+    """Block the thread: only where there is no event loop."""
     time.sleep(seconds)
 
 

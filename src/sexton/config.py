@@ -17,7 +17,7 @@ from sexton.connections.address import Address
 from sexton.connections.loopback import is_loopback
 from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
-from sexton.connections.smtp import check_smtp
+from sexton.connections.smtp import SmtpAddress
 from sexton.errors import InvalidField
 from sexton.model import LONGEST_QUEUE, NAMESPACE_NAME
 from sexton.refusal import explained
@@ -25,7 +25,7 @@ from sexton.refusal import explained
 FILE = "sexton.toml"
 # Read from the environment beside the settings.
 OTHER_VARIABLES = {"SEXTON_URL", "SEXTON_API_KEY", "SEXTON_CRASH_AT"}
-# How alike two names are before one is taken for the other.
+# How similar a misspelt variable must be to the name of a setting.
 ALIKE = 0.85
 ROLES = ("api", "scheduler", "worker")
 LONGEST_HORIZON = 3600
@@ -110,7 +110,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     http_breaker_seconds: float = 30
 
     def check(self) -> Settings:
-        """Refuse what cannot work, alone or together."""
+        """Refuse values that cannot work, alone or together."""
         for field in _NUMBERS:
             if getattr(self, field) <= 0:
                 raise _refuse(field, "must be more than 0")
@@ -166,52 +166,41 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         return None if self.public_url is None else _origin("public_url", self.public_url)
 
     def page_origins(self) -> list[str]:
-        """Origins whose pages may use the API beside its own."""
-        given = [each.strip() for each in self.cors_origins.split(",") if each.strip()]
-        return [_origin("cors_origins", each) for each in given]
+        """Other origins whose pages may use the API."""
+        return [_origin("cors_origins", each) for each in _listed(self.cors_origins)]
 
     def private_egress(self) -> bool:
-        """Whether runs may reach private addresses: on a machine of one's own, they may."""
+        """Whether runs may reach private addresses: by default only if the API is on loopback."""
         return self.egress_private == "allow" or (self.egress_private == "auto" and is_loopback(self.host))
 
     def allowed_commands(self) -> list[str]:
         """The programs that a worker may run for jobs with a shell target."""
-        names = [name.strip() for name in self.shell_commands.split(",") if name.strip()]
         if not self.allow_shell:
             return []
-        if not names:
-            raise InvalidField(
-                "no_commands",
-                "allow_shell is given, but no command is allowed",
-                field="shell_commands",
-                hint="list programs as jobs write them: --shell-commands /usr/bin/rsync,backup",
-            )
+        if not (names := _listed(self.shell_commands)):
+            hint = "list programs as jobs write them: --shell-commands /usr/bin/rsync,backup"
+            what = "allow_shell is given, but no command is allowed"
+            raise InvalidField("no_commands", what, field="shell_commands", hint=hint)
         return names
 
     def allowed_variables(self) -> list[str]:
-        """The variables that a job may set for its command; `APP_*` are all that begin with APP_."""
-        names = [name.strip() for name in self.shell_variables.split(",") if name.strip()]
+        """The variables that a job may set for its command; `APP_*` stands for all that begin with APP_."""
+        names = _listed(self.shell_variables)
         for name in names:
             if not name.removesuffix("*").isidentifier():
-                raise InvalidField(
-                    "bad_config",
-                    f"{name!r} is not the name of a variable",
-                    field="shell_variables",
-                    hint="write names with commas, such as TOKEN,APP_*",
-                )
+                what = f"{name!r} is not the name of a variable"
+                hint = "write names with commas, such as TOKEN,APP_*"
+                raise InvalidField("bad_config", what, field="shell_variables", hint=hint)
         return names
 
     def target_paths(self) -> list[str]:
         """The dotted paths of target kinds beside those of Sexton and of installed packages."""
-        paths = [path.strip() for path in self.targets.split(",") if path.strip()]
+        paths = _listed(self.targets)
         for path in paths:
             if not _is_dotted_path(path):
-                raise InvalidField(
-                    "bad_config",
-                    f"{path!r} is not the path of a target kind",
-                    field="targets",
-                    hint="write package.module:Name, several with commas",
-                )
+                what = f"{path!r} is not the path of a target kind"
+                hint = "write package.module:Name, several with commas"
+                raise InvalidField("bad_config", what, field="targets", hint=hint)
         return paths
 
     def adapter_paths(self) -> dict[str, str]:
@@ -226,7 +215,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         """The mail servers of the installation, in the order in which they are tried."""
         urls = (self.smtp_url or "").split()
         for url in urls:
-            check_smtp("smtp_url", url)
+            SmtpAddress.read(url, field="smtp_url")
         return urls
 
     def role_names(self) -> list[str]:
@@ -234,12 +223,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         names = [name.strip() for name in self.roles.split(",")]
         for name in names:
             if name not in ROLES:
-                raise InvalidField(
-                    "bad_role",
-                    f"there is no role {name!r}",
-                    field="roles",
-                    hint=f"use some of {', '.join(ROLES)}, with commas",
-                )
+                hint = f"use some of {', '.join(ROLES)}, with commas"
+                raise InvalidField("bad_role", f"there is no role {name!r}", field="roles", hint=hint)
         return [name for name in ROLES if name in names]
 
     def queue_names(self) -> list[str] | None:
@@ -249,12 +234,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return None
         for name in names:
             if not name or name == EVERY or len(name) > LONGEST_QUEUE:
-                raise InvalidField(
-                    "bad_queue",
-                    f"{name!r} among {self.queues!r} is not the name of a queue",
-                    field="queues",
-                    hint="write names with commas, such as mail,default; or * alone for all",
-                )
+                what = f"{name!r} among {self.queues!r} is not the name of a queue"
+                hint = "write names with commas, such as mail,default; or * alone for all"
+                raise InvalidField("bad_queue", what, field="queues", hint=hint)
         return list(dict.fromkeys(names))
 
     def namespace_names(self) -> list[str] | None:
@@ -284,7 +266,7 @@ _AT_MOST = {
     "poll_seconds": 60,
 }
 
-# A renewal may fail once without the lease being lost, and the wheels are filled before they run empty.
+# So one renewal may fail before the lease ends, and the wheels are filled before they are empty.
 _HALVES = {
     "renew_seconds": "lease_seconds",
     "heartbeat_seconds": "worker_lease_seconds",
@@ -298,16 +280,15 @@ def load(
     environment: Mapping[str, str] | None = None,
     file: Path | None = None,
 ) -> Settings:
-    """The settings of this process. `overrides` whose value is None are not given."""
+    """The settings of this process. An override of None does not count."""
     values: dict[str, Any] = {}
     path = file or Path(FILE)
     if path.is_file():
         try:
             values.update(tomllib.loads(path.read_text("utf-8")))
         except tomllib.TOMLDecodeError as error:
-            raise InvalidField(
-                "bad_config", f"{path}: {error}", field=str(path), hint="correct the file"
-            ) from error
+            what = f"{path}: {error}"
+            raise InvalidField("bad_config", what, field=str(path), hint="correct the file") from error
     known = set(Settings.__struct_fields__)
     for name, value in (os.environ if environment is None else environment).items():
         if name.startswith(PREFIX) and name[len(PREFIX) :].lower() in known:
@@ -326,7 +307,7 @@ def load(
 
 
 def misspelt(environment: Mapping[str, str]) -> dict[str, str]:
-    """Variables that look like a setting's but are none, each with the one that may be meant."""
+    """Variables that look like a misspelt setting, each with the probable name."""
     meant = [f"{PREFIX}{name.upper()}" for name in Settings.__struct_fields__]
     found = {}
     for name in sorted(environment):
@@ -337,7 +318,7 @@ def misspelt(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def check_names(settings: Mapping[str, Any]) -> None:
-    """A setting that does not exist would have no effect."""
+    """Refuse settings that do not exist: they would have no effect."""
     known = Settings.__struct_fields__
     for name in settings:
         if name not in known:
@@ -347,7 +328,7 @@ def check_names(settings: Mapping[str, Any]) -> None:
 
 
 def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> None:
-    """The message does not repeat the address: it may hold a password."""
+    """Refuse an unknown server. The refusal does not repeat the address, which may hold a password."""
     if url in plain:
         return
     known = examples(use)
@@ -367,17 +348,19 @@ def _check_server(use: Use, field: str, url: str, plain: tuple[str, ...]) -> Non
 
 def _named_paths(field: str, text: str, what: str) -> dict[str, str]:
     paths: dict[str, str] = {}
-    for given in filter(None, map(str.strip, text.split(","))):
+    for given in _listed(text):
         name, _, path = map(str.strip, given.partition("="))
         if not PLUG_IN_NAME.fullmatch(name) or not _is_dotted_path(path):
-            raise InvalidField(
-                "bad_config",
-                f"{given!r} does not name {what} and its path",
-                field=field,
-                hint="write name=package.module:Name, several with commas",
-            )
+            why = f"{given!r} does not name {what} and its path"
+            hint = "write name=package.module:Name, several with commas"
+            raise InvalidField("bad_config", why, field=field, hint=hint)
         paths[name] = path
     return paths
+
+
+def _listed(text: str) -> list[str]:
+    """The entries of a list with commas."""
+    return list(filter(None, map(str.strip, text.split(","))))
 
 
 def _is_dotted_path(path: str) -> bool:
@@ -387,18 +370,14 @@ def _is_dotted_path(path: str) -> bool:
 
 def _check_namespace(field: str, name: str) -> None:
     if not NAMESPACE_NAME.fullmatch(name):
-        raise InvalidField(
-            "bad_namespace",
-            f"{name!r} is not the name of a namespace",
-            field=field,
-            hint="write a name such as billing"
-            + ("; several with commas, or * alone for all" if field == "namespaces" else ""),
-        )
+        several = "; several with commas, or * alone for all" if field == "namespaces" else ""
+        what, hint = f"{name!r} is not the name of a namespace", f"write a name such as billing{several}"
+        raise InvalidField("bad_namespace", what, field=field, hint=hint)
 
 
 def _origin(field: str, url: str) -> str:
-    """A scheme and a host, as browsers write them in Origin. Passwords and cookies go there: https, except on
-    this machine."""
+    """A scheme and a host, as browsers write them in Origin. It must be https, except on this machine:
+    passwords and cookies go there."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -415,7 +394,7 @@ def _origin(field: str, url: str) -> str:
 
 
 def _check_openid(settings: Settings) -> None:
-    """What OpenID Connect needs together. The roles are read where roles are known (`security.openid`)."""
+    """Check the settings of OpenID Connect together. `security.openid` reads the roles."""
     if settings.session_idle_seconds < SHORTEST_IDLE:
         raise _refuse("session_idle_seconds", f"must be at least {SHORTEST_IDLE}")
     if settings.oidc_issuer is None:

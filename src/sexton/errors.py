@@ -5,7 +5,7 @@
     │   ├── ScheduleError       a schedule that cannot be read, or can be read in two ways
     │   └── RefusedLines        many jobs, of which some were refused
     ├── NotFound                there is no such job, run or dead letter
-    ├── Conflict                it clashes with what is there: another revision, a state
+    ├── Conflict                the request clashes with the current state, such as another revision
     │   └── NameTaken           another job has the name
     ├── RunFailed               the run whose result was awaited did not end in success
     ├── LeaseLost               the run was taken over by another worker
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _OWN = str(Path(__file__).parent / "_").removesuffix("_")
-# What stands between Sexton and the user's first line: the import system, and the threads of handlers.
+# The frames between Sexton and the user's first line: the import system, and the threads of handlers.
 _LIBRARY = Path(traceback.__file__).parent
 _BETWEEN = ("<frozen ", *(str(_LIBRARY / name) for name in ("asyncio", "concurrent", "importlib")))
 
@@ -74,8 +74,8 @@ class ScheduleError(InvalidField):
 
 
 class RefusedLines(InvalidField):
-    """Many jobs were refused: nothing of their chunk was made. `errors` are the lines at fault, counted from
-    1, each with its error."""
+    """Some jobs of a chunk were refused, so none of them was made. `errors` are the lines at fault, counted
+    from 1, each with its error."""
 
     def __init__(self, errors: Sequence[tuple[int, SextonError]]) -> None:
         line, first = errors[0]
@@ -98,7 +98,7 @@ class NotFound(SextonError):
 
 
 class Conflict(SextonError):
-    """The request clashes with what is there."""
+    """The request clashes with the current state."""
 
 
 class NameTaken(Conflict):
@@ -127,7 +127,7 @@ class RunFailed(SextonError):
 
 
 class LeaseLost(SextonError):
-    """The run was taken over by another worker: nothing of this attempt may be kept."""
+    """Another worker has taken the run over: nothing of this attempt may be kept."""
 
     def __init__(self, run_id: str) -> None:
         super().__init__("lease_lost", f"the run {run_id} was taken over by another worker")

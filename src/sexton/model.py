@@ -93,7 +93,7 @@ class RetryJitter(StrEnum):
 
 
 def encode_id(prefix: str, number: int) -> str:
-    """`j_…` and `r_…`: base32 without letters that look like digits."""
+    """An id such as `j_…` or `r_…`: base32 without letters that look like digits."""
     digits = ""
     while number or not digits:
         number, digit = divmod(number, 32)
@@ -113,13 +113,14 @@ def decode_id(prefix: str, text: str) -> int | None:
 
 
 class Success(msgspec.Struct, frozen=True):
-    """The attempt did what it should; `result` is kept as JSON."""
+    """The attempt succeeded; `result` is stored as JSON."""
 
     result: Any = None
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """The attempt failed. `permanent`: no further attempt would help. `kind` says how (error, timeout, …)."""
+    """The attempt failed. `permanent`: another attempt would not help. `kind` says how (error, timeout,
+    …)."""
 
     error: str
     permanent: bool = False
@@ -149,7 +150,7 @@ class Wait(msgspec.Struct, frozen=True):
 
 
 class Release(msgspec.Struct, frozen=True):
-    """The attempt could not begin, for example while requests to a service are held back. The run goes back
+    """The attempt could not begin, for example because requests to a service are limited. The run goes back
     as if it had not been claimed, for so many seconds."""
 
     seconds: float
@@ -163,7 +164,7 @@ class Cancel(msgspec.Struct, frozen=True):
 
 
 class Expired(msgspec.Struct, frozen=True):
-    """The run was too old to be worth starting."""
+    """The run was too old to start."""
 
 
 Outcome = Success | Failure | Retry | Snooze | Wait | Release | Cancel | Expired

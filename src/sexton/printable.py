@@ -1,14 +1,14 @@
-"""Text for people: numbers of things; and text that others wrote, made harmless for terminals and logs.
+"""Text for people: numbers of things; and foreign text that is safe for terminals and logs.
 
-What a called service answers ends up in errors, logs and tables. Control characters in it could move the
-cursor, change the window's title or turn the order of the text around.
+Answers of services appear in errors, logs and tables. Their control characters could move the cursor, change
+the window's title or reverse the text.
 """
 
 from __future__ import annotations
 
 import re
 
-# C0 but tab and line end, DEL and C1; marks that turn or hide text; ends of lines and of paragraphs;
+# C0 without tab and line end, DEL and C1; marks that reverse or hide text; ends of lines and of paragraphs;
 # surrogates.
 _CONTROLS = re.compile(
     "[\0-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"

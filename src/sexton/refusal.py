@@ -1,4 +1,4 @@
-"""Refusals in our words: which field is wrong, and what to write instead, told from the field's type."""
+"""Refusals: they name the wrong field, and say what to write instead, derived from the field's type."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from msgspec import inspect
 
 from sexton.errors import InvalidField, NotFound, RefusedLines, SextonError
 
-# Of the lines of a chunk that are refused, so many are named.
+# The most refused lines of a chunk that are named.
 MOST_LINES_NAMED = 100
 LARGEST_CONFIG = 64 * 1024
 CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 EXAMPLE_TIME = "2026-06-08T13:00:00Z"
-# What can be asked for by its id or name: the code when it is not there, and where to look.
+# Things with an id or a name: the code of the refusal if there is none, and where to look.
 THINGS = {
     "job": ("job_not_found", "see: sexton jobs list"),
     "run": ("run_not_found", "see: sexton runs list; runs are kept as long as history"),
@@ -67,17 +67,17 @@ Made = TypeVar("Made")
 
 
 def about(text: str) -> msgspec.Meta:
-    """What a field means: shown where it is documented."""
+    """The description of a field, for its documentation."""
     return msgspec.Meta(description=text)
 
 
 def not_found(kind: str, ref: object, *, hint: str | None = None) -> NotFound:
-    """There is no such `kind` of thing. `hint`: what to do, where the caller knows it."""
+    """The refusal if there is no such `kind` of thing. `hint`: what to do, if the caller knows it."""
     code, usual = THINGS[kind]
     return NotFound(code, f"there is no {kind} {ref}", hint=hint or usual)
 
 
-# What msgspec raises for text that is not JSON; brackets in brackets in brackets are not, beyond a thousand.
+# What msgspec raises for text that is not JSON; more than a thousand nested brackets are not.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
@@ -87,7 +87,7 @@ def bad_json(error: Exception) -> InvalidField:
 
 
 def converted(data: Any, type_: type[Made], *, strict: bool = True, **told: Any) -> Made:
-    """What was given as a value of this type, or `InvalidField`; `told` as for `explained`."""
+    """The data as a value of this type, or `InvalidField`; `told` as for `explained`."""
     try:
         return msgspec.convert(data, type_, strict=strict)
     except msgspec.ValidationError as error:
@@ -100,7 +100,7 @@ def decoded(text: bytes | str, type_: type[Made], **told: Any) -> Made:
         try:
             return msgspec.json.decode(text, type=type_)
         except msgspec.ValidationError as error:
-            # It was found before the end: what follows may not be JSON.
+            # msgspec stops at the first wrong value: the rest of the text may not be JSON.
             raise explained(error, type_, msgspec.json.decode(text), **told) from None
     except UNREADABLE as error:
         raise bad_json(error) from None
@@ -111,7 +111,7 @@ FIRST_YEAR, LAST_YEAR = 2, 9998
 
 
 def each_line(lines: Iterable[Line], make: Callable[[Line], Made], first: int = 1) -> list[Made]:
-    """What is made of each line, if none is refused; else `RefusedLines`, counted from `first`."""
+    """The results for all lines. If `make` refuses some, raises `RefusedLines`, counted from `first`."""
     made, errors = list[Made](), list[tuple[int, SextonError]]()
     for number, line in enumerate(lines, first):
         try:
@@ -200,9 +200,9 @@ def explained(
     code: str | None = None,
     examples: Mapping[str, str] = NO_EXAMPLES,
 ) -> InvalidField:
-    """What msgspec refused of `data`, which stands `under` this field and has fields or other parts (`what`).
-    `code`: the one for every value that is refused, where callers do not tell apart why. `examples` say by
-    field what to write where the type does not say enough."""
+    """The refusal for an error of msgspec about `data`, which stands `under` this field and has fields or
+    other parts (`what`). `code`: one code for every refused value, if callers do not need the reason.
+    `examples`: by field what to write, if the type does not say enough."""
     message, _, path = str(error).partition(" - at `$")
     path = path.rstrip("`").lstrip(".").replace("[...]", "")
     place = f"{under}.{path}".strip(".")
@@ -224,7 +224,7 @@ def explained(
 
 
 def _out_of_bounds(field: str, value: Any, kind: str, most: str, hint: str, code: str | None) -> InvalidField:
-    """A number out of its range, or more of something than is taken."""
+    """A number out of its range, or a text or a list that is too long or too short."""
     if kind in ("int", "float"):
         name = field.rpartition(".")[2]
         return InvalidField(code or "out_of_range", f"{name} is {value}", field=field, hint=hint)
@@ -236,7 +236,7 @@ def _out_of_bounds(field: str, value: Any, kind: str, most: str, hint: str, code
 def unknown_field(
     name: str, known: Collection[str], *, under: str = "", what: str = "field", meant: str | None = None
 ) -> InvalidField:
-    """A field that does not exist, with the one that is probably `meant`."""
+    """The refusal of a field that does not exist, with the probable name (`meant`)."""
     plain = plain_name(name)
     if meant is None:
         close = difflib.get_close_matches(plain, known, n=1, cutoff=0.75)
@@ -248,7 +248,7 @@ def unknown_field(
 
 
 def plain_name(name: str) -> str:
-    """As fields are written here: `maxRetries` and `max-retries` become `max_retries`."""
+    """The spelling of fields in Sexton: `maxRetries` and `max-retries` become `max_retries`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])|-", "_", name).lower()
 
 
@@ -271,7 +271,7 @@ def fields_of(struct: Any, path: str) -> list[str]:
 
 
 def types_at(struct: Any, path: str = "") -> list[inspect.Type]:
-    """The types that a value at this path may have; of null nothing is said."""
+    """The types that a value at this path may have, without null."""
     kinds = _plain(inspect.type_info(struct))
     for step in _steps(path):
         kinds = [inner for kind in kinds for inner in _inside(kind, step)]
@@ -289,7 +289,7 @@ def _value(data: Any, path: str) -> Any:
 
 
 def _plain(kind: inspect.Type) -> list[inspect.Type]:
-    """Without null, and without notes on it except for examples."""
+    """The types without null and without metadata, except for examples."""
     if isinstance(kind, inspect.Metadata):
         return [kind] if "examples" in (kind.extra_json_schema or {}) else _plain(kind.type)
     if isinstance(kind, inspect.UnionType):
@@ -353,18 +353,14 @@ _UNPRINTABLE = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff]")
 
 
 def check_text(text: str, field: str, longest: int) -> str:
-    """No longer than it may be, not empty, no control characters but line ends."""
+    """Refuse a text that is empty, too long, or has control characters other than line ends and tabs."""
     if not text.strip():
         raise InvalidField("empty", f"{field} is empty", field=field, hint="write something, or leave it out")
     if len(text) > longest:
-        raise InvalidField(
-            "too_long", f"{field} has {len(text)} characters", field=field, hint=f"at most {longest}"
-        )
+        what = f"{field} has {len(text)} characters"
+        raise InvalidField("too_long", what, field=field, hint=f"at most {longest}")
     if found := _UNPRINTABLE.search(text):
-        raise InvalidField(
-            "nul_character" if found[0] == "\0" else "bad_text",
-            f"{field} contains the character U+{ord(found[0]):04X}",
-            field=field,
-            hint="remove it",
-        )
+        code = "nul_character" if found[0] == "\0" else "bad_text"
+        what = f"{field} contains the character U+{ord(found[0]):04X}"
+        raise InvalidField(code, what, field=field, hint="remove it")
     return text

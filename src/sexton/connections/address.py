@@ -1,10 +1,10 @@
-"""The address of a broker or an elector, taken apart.
+"""The address of a broker or an elector, parsed.
 
     rediss://user:p%40ssword@host:6380/0?ca=/etc/sexton/ca.pem&cert=/etc/sexton/me.pem&key=/etc/sexton/me.key
 
-One form for all of them: the scheme says whether the connection is encrypted, user and password stand before
-the host with their characters percent-encoded, and `ca`, `cert` and `key` name files. What is wrong is said
-without repeating the address, or any part of it that may belong to a password.
+All have one form: the scheme says whether the connection is encrypted, the user and the password stand
+percent-encoded before the host, and `ca`, `cert` and `key` name files. Refusals do not repeat the address, or
+any part that may belong to a password.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sexton.errors import InvalidField
 
 FILES = ("ca", "cert", "key")
 MASK = "•••"
-# Shorter ones are too likely to stand for something else.
+# Shorter texts are too likely to stand for something else.
 SHORTEST_MASKED = 4
 ENCODE = "write the characters @ : / ? # % of a user or a password as %40 %3A %2F %3F %23 %25"
 
 
-# What redis-py and Celery call them, in addresses that are copied from an application.
+# The names of these files in redis-py and Celery, for addresses that are copied from an application.
 REDIS_NAMES = {"ssl_ca_certs": "ca", "ssl_certfile": "cert", "ssl_keyfile": "key"}
 
 
@@ -35,20 +35,16 @@ class Address:
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
-    #: Which name each of the hosts stood for, where they are IP addresses instead of names.
+    #: The name of each host that is an IP address in place of a name.
     names: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, url: str, *, field: str, queue: bool = False) -> Address:
-        """Raises `InvalidField`. `queue`: it is the address of a queue, which may have more options."""
+        """Raises `InvalidField`. `queue`: this is the address of a queue, which may have more options."""
         name, _, rest = url.partition("://")
         if name not in SCHEMES:
-            raise InvalidField(
-                "bad_address",
-                f"there is no kind of address {name!r}" if rest else "this is not an address",
-                field=field,
-                hint=f"it begins with one of {', '.join(f'{each}://' for each in SCHEMES)}",
-            )
+            what = f"there is no kind of address {name!r}" if rest else "this is not an address"
+            raise _refuse(what, field, f"begin with one of {', '.join(f'{each}://' for each in SCHEMES)}")
         scheme = SCHEMES[name]
         try:
             parts = urlsplit(url)
@@ -58,13 +54,11 @@ class Address:
             given = parse_qs(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         except ValueError:
             raise _unreadable(name, field) from None
-        # What a password that is not encoded leaves behind.
+        # A password that is not encoded leaves these behind.
         if parts.fragment or "@" in parts.path + parts.query or not (hosts or name == "unix"):
             raise _unreadable(name, field)
         if len(hosts) > 1 and not scheme.several:
-            raise InvalidField(
-                "bad_address", f"{name}:// takes one host", field=field, hint="name one, or a proxy's"
-            )
+            raise _refuse(f"{name}:// takes one host", field, "name one host, or a proxy")
         return cls(
             scheme=name,
             hosts=hosts,
@@ -84,9 +78,9 @@ class Address:
         return [f"[{host}]:{port}" if ":" in host else f"{host}:{port}" for host, port in self.hosts]
 
     def mask(self, text: str) -> str:
-        """The text without the password, whichever way it is written."""
+        """The text without the password, in clear or percent-encoded."""
         ways = {self.password or "", quote(self.password or "", safe="")}
-        # Of a NATS without a password, the user is a token.
+        # For NATS without a password, the user is a token.
         if self.password is None and self.scheme in ("nats", "tls"):
             ways |= {self.user or "", quote(self.user or "", safe="")}
         for way in ways:
@@ -96,7 +90,7 @@ class Address:
 
 
 def complaint(error: BaseException, address: Address | None = None) -> str:
-    """What a client library says of a server that does not answer: one line, without the password."""
+    """The error of a client library about a server that does not answer: one line, without the password."""
     said = str(error)
     lines = (said if address is None else address.mask(said)).splitlines()
     return lines[0] if lines else type(error).__name__
@@ -118,34 +112,22 @@ def _options(scheme: str, given: dict[str, list[str]], known: tuple[str, ...], f
     allowed = (*known, *FILES) if scheme == secure else known
     for name, values in given.items():
         if name in FILES and secure and scheme != secure:
-            raise InvalidField(
-                "bad_address",
-                f"{name} is for connections with TLS, and {scheme}:// has none",
-                field=field,
-                hint=f"write {secure}://",
-            )
+            what = f"{name} is for connections with TLS, and {scheme}:// has none"
+            raise _refuse(what, field, f"write {secure}://")
         if name not in allowed:
-            raise InvalidField(
-                "bad_address",
-                f"{scheme}:// has no parameter {name!r}",
-                field=field,
-                hint=f"it has {', '.join(allowed)}"
-                if allowed
-                else "leave out what follows the question mark",
-            )
+            hint = f"it has {', '.join(allowed)}" if allowed else "leave out what follows the question mark"
+            raise _refuse(f"{scheme}:// has no parameter {name!r}", field, hint)
         if len(values) > 1 or not values[0]:
-            raise InvalidField(
-                "bad_address", f"the parameter {name} needs one value", field=field, hint=f"write {name}=…"
-            )
+            raise _refuse(f"the parameter {name} needs one value", field, f"write {name}=…")
     if "key" in given and "cert" not in given:
-        raise InvalidField(
-            "bad_address",
-            "the address has a key, but no cert",
-            field=field,
-            hint="add cert=FILE, which may hold the key as well",
-        )
+        hint = "add cert=FILE, which may hold the key as well"
+        raise _refuse("the address has a key, but no cert", field, hint)
     return {name: values[0] for name, values in given.items()}
 
 
 def _unreadable(scheme: str, field: str) -> InvalidField:
-    return InvalidField("bad_address", f"the address {scheme}://… cannot be read", field=field, hint=ENCODE)
+    return _refuse(f"the address {scheme}://… cannot be read", field, ENCODE)
+
+
+def _refuse(what: str, field: str, hint: str) -> InvalidField:
+    return InvalidField("bad_address", what, field=field, hint=hint)

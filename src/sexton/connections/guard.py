@@ -1,8 +1,8 @@
-"""The guarded way out: which addresses and files a job may lead a worker to.
+"""Decides which addresses and files a job may make a worker use.
 
-A name is resolved, every address it has is checked, and the connection is made to a checked address: what is
-checked is what is dialled, so a name that changes its address between the two gains nothing. Every client
-that connects to a host that a job names takes its address, its resolver or its sockets from a `Guard`.
+A guard resolves a name, checks all its addresses, and connects to a checked address. So a name cannot change
+its address between the check and the connection. Every client that connects to a host of a job takes its
+address, its resolver or its sockets from a `Guard`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ REFUSED = tuple(
     map(
         ipaddress.ip_network,
         (
-            "0.0.0.0/8",  # this network; many systems take it for themselves
+            "0.0.0.0/8",  # this network; on many systems, this machine
             "169.254.0.0/16",  # link-local; the metadata services of most clouds
             "100.100.100.200/32",  # Alibaba's
             "192.0.0.192/32",  # Oracle's
@@ -49,8 +49,8 @@ REFUSED = tuple(
     )
 )
 LOOPBACK = ipaddress.ip_address("::1")
-# IPv6 addresses that carry an IPv4 address in their last four bytes and are in use, such as in networks that
-# have only IPv6. It is the IPv4 address that counts.
+# IPv6 addresses with an IPv4 address in their last four bytes that are in use, such as in networks with only
+# IPv6. The IPv4 address counts.
 CARRIERS = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
 
 
@@ -60,8 +60,8 @@ class RefusedAddress(OSError):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """`private`: whether private addresses may be reached. `files`: the directory that jobs may name files
-    of; None: they may name none."""
+    """`private`: private addresses may be reached. `files`: the directory whose files jobs may name; None:
+    they may name none."""
 
     private: bool
     files: Path | None = None
@@ -70,7 +70,7 @@ class Guard:
         check_address(address, private=self.private)
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
-        """Where the connection really goes is known here, after every name was resolved."""
+        """Make a socket. Here every name is resolved, and the real address is known."""
         family, kind, protocol, _, address = info
         self.check(str(address[0]))
         return socket.socket(family, kind, protocol)
@@ -79,8 +79,8 @@ class Guard:
         return CheckedResolver(resolver or ThreadedResolver(), self)
 
     async def pin(self, address: Address, *, field: str) -> Address:
-        """The address with checked IP addresses for its hosts, and with files that may be named. With TLS the
-        certificates are still asked for the names.
+        """The address with checked IP addresses for its hosts. Refuses files that jobs may not name. With TLS
+        the certificates must still have the names.
 
         With HTTP the names stay: the client takes its resolver and its sockets from the guard."""
         for name in FILES:
@@ -109,7 +109,7 @@ class Guard:
         return replace(address, hosts=tuple(hosts), names=names)
 
     async def find(self, host: str, port: int) -> str:
-        """The checked IP address of a host that takes connections: a name may have others that do not."""
+        """A checked IP address of a host that accepts connections: other addresses of the name may not."""
         failed = OSError(f"{host} has no address")
         for found in await self.resolve(host, port):
             try:
@@ -131,7 +131,7 @@ class Guard:
         return found
 
     def check_file(self, path: str, field: str) -> None:
-        """Refuse a file outside the directory, in the same words whether or not it exists."""
+        """Refuse a file outside the directory, with the same text whether or not it exists."""
         if path.startswith(PEM):
             return
         if self.files is not None and Path(path).resolve().is_relative_to(self.files.resolve()):
@@ -146,7 +146,7 @@ class Guard:
 
 
 class CheckedResolver(AbstractResolver):
-    """Lets a name through only if every address it has may be reached."""
+    """Resolves a name only if all its addresses may be reached."""
 
     def __init__(self, resolver: AbstractResolver, guard: Guard) -> None:
         self._resolver = resolver
@@ -165,7 +165,7 @@ class CheckedResolver(AbstractResolver):
 
 
 def check_address(text: str, *, private: bool = True) -> None:
-    """Refuse what is never reached, and with `private` false everything that is not public."""
+    """Refuse addresses that are never reached; and unless `private`, all that are not public."""
     address: IpAddress = ipaddress.ip_address(text.split("%")[0])
     if any(address.version == network.version and address in network for network in CARRIERS):
         address = ipaddress.ip_address(address.packed[12:])

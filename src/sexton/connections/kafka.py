@@ -1,4 +1,4 @@
-"""What aiokafka's clients need to know of an address."""
+"""The options of aiokafka's clients for an address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def kafka_options(address: Address, *, field: str) -> dict[str, Any]:
-    """Where the brokers are, and how to talk to them: with a user, by SASL. Raises `InvalidField`."""
+    """The brokers, and how to connect to them; with a user, by SASL. Raises `InvalidField`."""
     options: dict[str, Any] = {"bootstrap_servers": address.servers}
     mechanism = address.options.get("sasl", "PLAIN").upper()
     if mechanism not in MECHANISMS:

@@ -1,4 +1,4 @@
-"""Which hosts are this machine itself."""
+"""Which hosts are loopback: this machine itself."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ipaddress
 from functools import lru_cache
 
 
-@lru_cache(maxsize=1024)  # asked several times for each request, of the same few hosts
+@lru_cache(maxsize=1024)  # called several times for each request, with the same few hosts
 def is_loopback(host: str) -> bool:
     """Whether a host can be reached from this machine only: 127.0.0.0/8, ::1, and `localhost` with the names
     under it, which RFC 6761 reserves for loopback. An empty host is not: a server binds to all addresses."""

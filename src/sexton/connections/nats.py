@@ -13,7 +13,7 @@ from sexton.connections.tls import context_of
 
 
 class Encrypted(Client):
-    """The library encrypts if the server asks for it. This one says nothing to a server that does not."""
+    """The library encrypts only if the server asks for it. This client sends no password to other servers."""
 
     def _connect_command(self) -> bytes:
         if not self._server_info.get("tls_required"):
@@ -22,8 +22,8 @@ class Encrypted(Client):
 
 
 async def nats_client(address: Address, *, field: str, seconds: float, **options: Any) -> Client:
-    """Connected to one of the servers, and never again once the connection is lost. Raises `ConnectionError`
-    with what each of them said, or `InvalidField`."""
+    """A client that is connected to one of the servers. It does not reconnect. Raises `ConnectionError` with
+    the error of each server, or `InvalidField`."""
     context = context_of(address, field)
     if context is not None:
         options["tls"] = context

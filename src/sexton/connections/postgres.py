@@ -3,7 +3,7 @@
     postgresql://sexton:password@db1:5432,db2:5432/sexton?target_session_attrs=read-write
     postgresql:///sexton?host=/run/db1,/run/db2&port=5432,5433
 
-As libpq reads it. What is wrong is said without repeating the address, which may hold a password.
+It is read as libpq does. Refusals do not repeat the address, which may hold a password.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sexton.errors import InvalidField
 
 SCHEMES = ("postgresql", "postgres")
 PORTS = range(1, 65536)
-# What a server must be like to be taken; the first three suit a database that is written to.
+# The values of target_session_attrs; the first three suit a database that Sexton writes to.
 ATTRIBUTES = ("read-write", "primary", "any", "read-only", "standby", "prefer-standby")
 WRITABLE = ATTRIBUTES[:3]
 
@@ -32,7 +32,7 @@ class PostgresHost:
 
 
 def read_hosts(url: str) -> list[PostgresHost]:
-    """In the order of the address; none if it leaves them to the environment. Raises ValueError."""
+    """The hosts in the order of the address; none if the environment names them. Raises ValueError."""
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES:
         raise ValueError(f"the scheme is not one of {', '.join(SCHEMES)}")
@@ -43,12 +43,13 @@ def read_hosts(url: str) -> list[PostgresHost]:
     ports = [_port(text) for text in query["port"][-1].split(",")] if "port" in query else [None]
     if len(ports) == 1:
         ports *= len(hosts)
-    # As many ports as hosts, or zip raises ValueError.
+    # Without as many ports as hosts, zip raises ValueError.
     return [PostgresHost(host.name, port or host.port) for host, port in zip(hosts, ports, strict=True)]
 
 
 def check_address(field: str, url: str, *, written: bool) -> None:
-    """Refuse what can never be a PostgreSQL, or one that can be written to if it is to be `written`."""
+    """Refuse an address that is not of a PostgreSQL; and if Sexton writes to it (`written`), of a read-only
+    one."""
     hint = "write postgresql://user:password@host:5432/database, or several hosts: @host1:5432,host2:5432/"
     try:
         read_hosts(url)
@@ -75,7 +76,7 @@ def _host(text: str) -> PostgresHost:
     if text.startswith("["):
         name, closed, rest = text[1:].partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise ValueError("an address in brackets that does not end")
+            raise ValueError("an address in brackets without the closing bracket")
         port = rest[1:]
     else:
         name, _, port = text.partition(":")
@@ -86,5 +87,5 @@ def _host(text: str) -> PostgresHost:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) not in PORTS:
-        raise ValueError("a port that is none")
+        raise ValueError("not the number of a port")
     return int(text)

@@ -12,12 +12,12 @@ from sexton.connections.address import Address
 from sexton.connections.tls import context_of
 from sexton.errors import InvalidField
 
-# Whether this version of the client follows a server to another host, which the server names.
+# Whether this version of the client follows a server to another host that the server names.
 CAN_BE_MOVED = "maint_notifications_config" in signature(ConnectionPool).parameters
 
 
 class OwnTls(SSLConnection):
-    """With a context that is made already, as every other client takes one."""
+    """Takes a TLS context, like every other client."""
 
     def __init__(self, context: ssl.SSLContext, **options: Any) -> None:
         super().__init__(**options)
@@ -25,7 +25,7 @@ class OwnTls(SSLConnection):
 
 
 def redis_client(address: Address, *, field: str, **options: Any) -> Redis:
-    """Connects when it is first used. Raises `InvalidField` for what can never work."""
+    """A client that connects on first use. Raises `InvalidField` for an address that can never work."""
     given: dict[str, Any] = {
         "username": address.user,
         "password": address.password,

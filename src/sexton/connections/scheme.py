@@ -1,6 +1,6 @@
-"""The servers beside PostgreSQL: how their addresses begin, what they are used for, which client they need.
+"""The servers beside PostgreSQL: the schemes of their addresses, their uses, and their clients.
 
-This is the only table of them. Settings, queues, electors and targets take what they accept from here.
+This is the only table of them. Settings, queues, electors and targets accept what it lists.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ CLIENTS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """`secure` is the scheme of the same server with TLS; `several`: whether an address takes hosts with
-    commas; `options` may follow the question mark, `queue_options` only in a queue's address."""
+    """`secure` is the scheme of the same server with TLS. `several`: an address takes several hosts with
+    commas. `options` may follow the question mark, `queue_options` only in a queue's address."""
 
     server: str
     port: int
@@ -76,12 +76,12 @@ SCHEMES: Mapping[str, Scheme] = {
 
 
 def servers(use: Use) -> list[str]:
-    """The servers that can be used so."""
+    """The servers with this use."""
     return list(dict.fromkeys(each.server for each in SCHEMES.values() if use in each.uses))
 
 
 def examples(use: Use, server: str | None = None) -> dict[str, str]:
-    """An address of each scheme that can be used so, of this server or of any."""
+    """An example address for each scheme with this use, of one server or of all."""
     return {
         name: each.example
         for name, each in SCHEMES.items()
@@ -90,8 +90,8 @@ def examples(use: Use, server: str | None = None) -> dict[str, str]:
 
 
 def plug_ins(use: Use) -> EntryPoints:
-    """What installed packages bring, each by the scheme of its addresses: electors are in the group of entry
-    points `sexton.electors`."""
+    """The plug-ins of installed packages, by the scheme of their addresses: electors are in the group of
+    entry points `sexton.electors`."""
     return entry_points(group=f"sexton.{use}s")
 
 

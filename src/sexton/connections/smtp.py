@@ -1,11 +1,10 @@
-"""The address of a mail server, taken apart.
+"""The address of a mail server, parsed.
 
     smtp://user:p%40ssword@host:587?starttls=required&ca=/etc/sexton/ca.pem
     smtps://user:password@host:465
 
-`smtps` is encrypted from the first byte on. With `smtp` the connection is encrypted as soon as the server
-offers it; with a password it must be, except to this machine. What is wrong is said without repeating the
-address.
+`smtps` is encrypted from the first byte on. With `smtp` the client encrypts the connection once the server
+offers it; with a password it must, except to this machine. Refusals do not repeat the address.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast, get_args
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from sexton.connections.address import ENCODE
 from sexton.connections.loopback import is_loopback
 from sexton.errors import InvalidField
 
@@ -74,16 +74,6 @@ class SmtpAddress:
         )
 
 
-def check_smtp(field: str, url: str) -> None:
-    """Refuse what cannot be the address of a mail server."""
-    SmtpAddress.read(url, field=field)
-
-
 def _refused(what: str, field: str) -> InvalidField:
-    return InvalidField(
-        "bad_address",
-        what,
-        field=field,
-        hint=f"write {EXAMPLE}, or smtps://… for TLS from the start; "
-        "the characters @ : / ? # % of a user or a password as %40 %3A %2F %3F %23 %25",
-    )
+    hint = f"write {EXAMPLE}, or smtps://… for TLS from the start; {ENCODE}"
+    return InvalidField("bad_address", what, field=field, hint=hint)

@@ -1,4 +1,4 @@
-"""TLS to another server: the authorities that are trusted, and the certificate that is shown."""
+"""TLS to another server: the trusted authorities, and the client certificate."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PEM = "-----BEGIN"
 
 
 class NamedContext(ssl.SSLContext):
-    """Asks the certificates of servers for their names, though they are dialled by their IP addresses."""
+    """Checks certificates against the names of servers, although connections use their IP addresses."""
 
     names: dict[str, str]
 
@@ -42,8 +42,8 @@ class NamedContext(ssl.SSLContext):
 def make_context(
     ca: str | None, cert: str | None, key: str | None, names: Mapping[str, str] | None = None
 ) -> NamedContext:
-    """Each is the path of a file, or what would be in it. `ca` replaces the system's authorities. `names` are
-    those of IP addresses."""
+    """Each argument is the path of a file, or its content. `ca` replaces the system's authorities. `names`
+    are the names of IP addresses."""
     context = NamedContext(ssl.PROTOCOL_TLS_CLIENT)
     context.names = dict(names or {})
     if ca is None:
@@ -53,20 +53,21 @@ def make_context(
     else:
         context.load_verify_locations(cafile=ca)
     if cert is not None:
-        # OpenSSL reads keys from files only: in a directory that no other user can read, for a moment.
+        # OpenSSL reads keys only from files: write them for a moment into a directory that no other user can
+        # read.
         with TemporaryDirectory() as directory:
             shown = _in_file(cert, Path(directory, "cert"))
             own = None if key is None else _in_file(key, Path(directory, "key"))
-            # Without a password of its own, OpenSSL would ask for one at the terminal.
+            # Without this callback, OpenSSL would ask for a password at the terminal.
             context.load_cert_chain(shown, own, password=lambda: "")
     return context
 
 
 def context_of(address: Address, field: str) -> NamedContext | None:
-    """What an address asks for; None: no TLS. Files are read anew each time. Raises `InvalidField`."""
+    """The TLS context of an address; None: no TLS. Reads the files again each time. Raises `InvalidField`."""
     if not address.tls:
         return None
-    files_of(address, field)  # says more plainly what is not there
+    files_of(address, field)  # its error for a missing file is clearer
     try:
         ca, cert, key = map(address.options.get, FILES)
         return make_context(ca, cert, key, address.names)
@@ -81,7 +82,8 @@ def context_of(address: Address, field: str) -> NamedContext | None:
 
 
 def files_of(address: Address, field: str) -> list[bytes | None]:
-    """What is in the files that an address names: authorities, certificate and key. Raises `InvalidField`."""
+    """The contents of the files that an address names: authorities, certificate and key. Raises
+    `InvalidField`."""
     return [_content(name, address.options.get(name), field) for name in FILES]
 
 

@@ -1,4 +1,4 @@
-"""Counts what callers get wrong, such as keys and sign-ins, so that they can be slowed down."""
+"""Counts failures of callers, such as wrong keys and sign-ins, so that the API can slow such callers down."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_ADDRESSES = 10_000
 
 
 class Failures:
-    """How many came within a minute of the first one: from each address, and from all together."""
+    """How many failures came within a minute of the first: from each address, and in all."""
 
     def __init__(self, most: int, altogether: int | None = None) -> None:
         self._most = most
@@ -22,7 +22,7 @@ class Failures:
         self._all = (float("-inf"), 0)
 
     def note(self, address: str) -> int:
-        """One more; how many this address has had."""
+        """Count a failure; returns how many this address has had."""
         now = clock.monotonic()
         began, count = _within_minute(self._counts.pop(address, (now, 0)), now)
         self._counts[address] = began, count + 1
@@ -33,7 +33,7 @@ class Failures:
         return count + 1
 
     def too_many(self, address: str) -> bool:
-        """Whether this address, or all together, have had more than they may."""
+        """Whether this address, or all addresses together, have had too many."""
         now = clock.monotonic()
         _, count = _within_minute(self._counts.get(address, (now, 0)), now)
         _, together = _within_minute(self._all, now)

@@ -1,8 +1,8 @@
-"""The provider of OpenID Connect: where it says its parts are, its keys, and the exchange of a code.
+"""The provider of OpenID Connect: its endpoints, its keys, and the exchange of a code.
 
-What it says about itself is kept for an hour, its keys for ten minutes. A token signed with a key that is not
-known has the keys read again, so keys may be rotated at any time; at most once in a while, so that no token
-can make us ask all the time. Requests go through `fetch`, with bounds on time and size.
+Its metadata are kept for an hour, its keys for ten minutes. A token with an unknown key makes us read the
+keys again, so the provider may rotate them at any time; but only once in a while, so that tokens cannot cause
+many requests. Requests go through `fetch`, with bounds on time and size.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Issuer:
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
 
     async def check_answer(self, parameters: Mapping[str, str]) -> None:
-        """Whether the answer to the browser names this issuer: another one could have sent it (RFC 9207)."""
+        """Refuse an answer that names another issuer: that one may have sent it (RFC 9207)."""
         metadata = await self._discover()
         named = parameters.get("iss")
         needed = metadata.get("authorization_response_iss_parameter_supported") is True
@@ -91,8 +91,8 @@ class Issuer:
             )
 
     async def claims(self, code: str, redirect_uri: str, verifier: str, nonce: str) -> dict[str, Any]:
-        """What the provider says of the person: the id_token, checked, and, if that lacks the groups, what it
-        says when it is asked for the person."""
+        """The claims about the person: the checked id_token; and if that has no groups, also the answer of
+        the provider's userinfo endpoint."""
         metadata = await self._discover()
         tokens = await self._exchange(metadata, code, redirect_uri, verifier)
         claims = await self._verify(str(tokens.get("id_token", "")))
@@ -127,7 +127,7 @@ class Issuer:
         return await self._ask("POST", metadata["token_endpoint"], headers, urlencode(form).encode())
 
     async def _verify(self, token: str) -> dict[str, Any]:
-        """The claims of a token, once its signature is checked with a key of the provider."""
+        """The claims of a token. Checks its signature with the keys of the provider."""
         try:
             header = jwt.get_unverified_header(token)
         except jwt.InvalidTokenError as error:
@@ -176,7 +176,7 @@ class Issuer:
             return self._keys
 
     async def _discover(self) -> dict[str, Any]:
-        """What the provider says about itself."""
+        """The metadata of the provider."""
         async with self._reading:
             if clock.monotonic() - self._metadata_at < METADATA_SECONDS:
                 return self._metadata

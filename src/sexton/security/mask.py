@@ -16,19 +16,20 @@ SHORTEST_MASKED = 4
 # A text that was cut may end, or begin, in the middle of a secret.
 SHORTEST_CUT = 6
 CUT = "…"
-# What encodings of URLs and JSON put for a character; others write its digits in the other case.
+# How URLs and JSON encode a character; some programs write the digits in the other case.
 ENCODED = re.compile(r"%[0-9A-F]{2}|\\u[0-9a-f]{4}")
 URL_SAFE = str.maketrans("+/", "-_")
 
 
 class Mask:
-    """What must not be seen, in every way that clients and services may write it."""
+    """The texts to mask, in every spelling that clients and services may use."""
 
     def __init__(self) -> None:
         self._masked: dict[str, None] = {}
 
     def remember(self, value: str) -> None:
-        """Mask also the parts of an address, and other spellings: the errors of clients quote those."""
+        """Mask a text from now on; also the parts of an address, and other spellings, since errors of clients
+        quote those."""
         parts = [value, *value.splitlines()]
         if "://" in value:
             try:
@@ -103,8 +104,8 @@ def _spellings(text: str) -> Iterable[str]:
 
 
 def _in_base64(data: bytes) -> Iterable[str]:
-    """As a part of a longer text that is encoded, such as `user:password`: the characters that come from the
-    data alone, wherever it begins."""
+    """The data inside a longer text in base64, such as `user:password`: the characters that depend only on
+    the data, for each place where it may begin."""
     for before, mixed in ((0, 0), (1, 2), (2, 3)):
         whole = base64.b64encode(b"\0" * before + data)[mixed : (before + len(data)) * 8 // 6].decode()
         yield from (whole, whole.translate(URL_SAFE))

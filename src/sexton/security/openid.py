@@ -1,8 +1,8 @@
-"""OpenID Connect, the part that asks no one: the settings, what must hold of an id_token, and which roles the
-groups of a person give.
+"""OpenID Connect without requests: the settings, the checks of an id_token, and the roles that the groups of
+a person give.
 
 A setting such as `ops=operator@default,billing-admins=admin@billing` maps groups to roles, each in one
-namespace (`*`: in all of them). Roles are worked out at every sign-in, and stay with the session. A person
+namespace (`*`: in all of them). Every sign-in computes the roles, and they stay with the session. A person
 whose groups give no role is refused.
 """
 
@@ -23,7 +23,7 @@ from sexton.security.role import Role
 
 # How far the clocks of the provider and of this machine may be apart.
 LEEWAY_SECONDS = 60.0
-# An id_token is used at once: one that was made long before is not ours.
+# An id_token is used at once: an older one is not the answer to our request.
 OLDEST_SECONDS = 600.0
 LONGEST_NAME = 200
 # Groups that a refusal names.
@@ -78,17 +78,16 @@ def read_roles(text: str) -> Mapped:
 
 
 def check_claims(claims: Mapping[str, Any], *, openid: Openid, nonce: str, now: datetime) -> None:
-    """Raises `bad_id_token` unless these claims, whose signature was checked, are the answer to our request:
-    from the issuer, for us and no one else, now, and with the nonce of this browser."""
+    """Raise `bad_id_token` unless these claims are the answer to our request: from the issuer, for our client
+    alone, now, and with the nonce of this browser. The caller has checked their signature."""
     if claims.get("iss") != openid.issuer:
         raise bad_id_token("it comes from another issuer")
     audience = claims.get("aud")
     audiences = audience if isinstance(audience, list) else [audience]
     if openid.client_id not in audiences:
         raise bad_id_token("it is for another client")
-    if claims.get("azp", openid.client_id) != openid.client_id or (
-        len(audiences) > 1 and "azp" not in claims
-    ):
+    party = claims.get("azp", openid.client_id if len(audiences) == 1 else None)
+    if party != openid.client_id:
         raise bad_id_token("it was made for another client")
     at = now.timestamp()
     expires, issued, begins = (_number(claims, name) for name in ("exp", "iat", "nbf"))
@@ -132,8 +131,8 @@ def name_of(claims: Mapping[str, Any]) -> str:
 
 
 def groups_in(claims: Mapping[str, Any], path: str) -> list[str] | None:
-    """The groups in a claim: a text, or a list of them. `realm_access.roles` is a claim inside another,
-    unless there is one of the whole name. An address that was not verified is no group. None: there is no
+    """The groups in a claim: a text, or a list of texts. `realm_access.roles` is a claim inside another,
+    unless a claim has the whole name. An e-mail address that was not verified is no group. None: there is no
     such claim."""
     found: Any = claims.get(path)
     if found is None:
@@ -183,9 +182,6 @@ def _read_secret(text: str | None) -> str | None:
     try:
         return Path(text[1:]).read_text("utf-8").strip()
     except OSError as error:
-        raise InvalidField(
-            "bad_config",
-            f"the file with the secret of the client cannot be read: {error}",
-            field="oidc_client_secret",
-            hint="give the path of a file that Sexton may read, after an @",
-        ) from error
+        what = f"the file with the secret of the client cannot be read: {error}"
+        hint = "give the path of a file that Sexton may read, after an @"
+        raise InvalidField("bad_config", what, field="oidc_client_secret", hint=hint) from error

@@ -1,9 +1,9 @@
-"""Which user is at the other end of a loopback connection, told by the kernel.
+"""Which user is at the other end of a loopback connection, as the kernel says.
 
-Both ends of such a connection are on this machine. Of each the kernel knows the user who made the socket: it
-answers for one connection over netlink (`sock_diag`), within microseconds however many there are, and lists
-all in `/proc/net/tcp` and `/proc/net/tcp6`, which takes milliseconds. A socket that its program has closed
-has no inode, and perhaps user 0, which must not be taken for root.
+Both ends of such a connection are on this machine, and the kernel knows the user of each socket. It answers
+for one connection over netlink (`sock_diag`), within microseconds however many there are. It also lists all
+connections in `/proc/net/tcp` and `/proc/net/tcp6`, which takes milliseconds to read. A socket that its
+program has closed has no inode, and perhaps user 0, which does not mean root.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def can_tell() -> bool:
 
 
 def user_of(end: Place, other: Place, inode: int | None = None) -> int | None:
-    """The user whose socket is at this end of a connection; None if that cannot be told.
+    """The user whose socket is at this end of a connection; None if the kernel does not say.
 
-    `inode` is that of the socket at the other end. Once a connection has ended another one may have its
-    addresses, so the table must still name this socket, after it has named the user."""
+    `inode` is that of the socket at the other end. After the end of a connection another one may have its
+    addresses. So the kernel must still name this socket after it has named the user."""
     find = ask_for if can_ask() else look_up
     user, socket = find(end, other)
     if inode is not None and find(other, end)[1] != inode:
@@ -55,7 +55,7 @@ def user_of(end: Place, other: Place, inode: int | None = None) -> int | None:
 
 
 def user_listening(host: str, port: int) -> int | None:
-    """The user who listens there; None if none does, or that cannot be told."""
+    """The user who listens there; None if there is none, or the kernel does not say."""
     address, _ = _plain((host, port))
     for local, _, state, user, inode in _rows():
         if state == LISTENING and inode and local[1] == port and local[0] in (address, *ANY):
@@ -92,7 +92,7 @@ def ask_for(local: Place, remote: Place) -> Owner:
         answer = kernel.recv(8192)
     if HEADER.unpack_from(answer)[1] != SOCK_DIAG_BY_FAMILY:
         return 0, 0
-    # Of an address without a connection, it answers for who listens there.
+    # For an address without a connection, the kernel answers with the listening socket.
     if ENDS.unpack_from(answer, HEADER.size + 4)[:2] != (local[1], remote[1]):
         return 0, 0
     user, inode = ANSWER.unpack_from(answer, HEADER.size)
@@ -100,7 +100,7 @@ def ask_for(local: Place, remote: Place) -> Owner:
 
 
 def look_up(local: Place, remote: Place) -> Owner:
-    """The same from the tables. Callers may have made them long: their rows are not taken apart."""
+    """The same from the tables. They may be long, so their rows are not parsed."""
     ends = "|".join(
         f"{here} {there}"
         for here in _spellings(local)
@@ -121,7 +121,7 @@ def look_up(local: Place, remote: Place) -> Owner:
 
 
 def _spellings(place: Place) -> list[str]:
-    """`0100007F:1CDE`, as the tables write it; an IPv4 address may stand in both."""
+    """`0100007F:1CDE`, as the tables write it; an IPv4 address may be in both tables."""
     try:
         address = ipaddress.ip_address(_plain(place)[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who calls: a key, a person, or the user who runs the server; and what they may do in which namespace."""
+"""The caller: a key, a person, or the user who runs the server; and its roles by namespace."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ NAMESPACE_HEADER = "Sexton-Namespace"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """`name` stands in the audit. `grants` are roles by namespace, `*` being all of them. `credential` is
-    what tells who it is: `user:1000`, `key:7`, `configured:…`, `openid:ISSUER SUBJECT`."""
+    """`name` is for the audit. `grants` are roles by namespace; `*` is all of them. `credential` identifies
+    the caller: `user:1000`, `key:7`, `configured:…`, `openid:ISSUER SUBJECT`."""
 
     name: str
     grants: Mapping[str, Role] = field(default_factory=dict)
     key_id: int | None = None
     credential: str = ""
     session_id: int | None = None
-    #: Through which face it calls, if the credential tells: a session is the console's.
+    #: The face through which it calls, if the credential implies it: a session is of the console.
     face: Face | None = None
-    #: Requests per second that it may send, if it has a limit of its own; 0: none.
+    #: Requests per second that it may send, if it has its own limit; 0: no limit.
     rate: float | None = None
 
     def role_in(self, namespace: str) -> Role | None:
-        """The role in a namespace; None: to this caller it does not exist."""
+        """The role in a namespace; None: for this caller the namespace does not exist."""
         own, every = self.grants.get(namespace), self.grants.get(EVERY_NAMESPACE)
         if own is None or every is None:
             return own or every
@@ -41,10 +41,10 @@ class Principal:
         return self.grants.get(EVERY_NAMESPACE)
 
     def choose(self, asked: str | None) -> str:
-        """The namespace of a call: the one that is asked for, or the only one that the credential has."""
+        """The namespace of a call: the requested one, or the only one of the credential."""
         if asked is not None:
             if self.role_in(asked) is None:
-                raise not_found("namespace", asked)  # the same whether it is not there or belongs to others
+                raise not_found("namespace", asked)  # the same answer if it exists for others
             return asked
         if EVERY_NAMESPACE in self.grants or NAMESPACE in self.grants:
             return NAMESPACE
@@ -58,7 +58,7 @@ class Principal:
         )
 
     def require(self, needed: Role, namespace: str, *, cluster: bool = False) -> None:
-        """Raises `forbidden` unless this caller has the role there; `cluster`: in all namespaces."""
+        """Raise `forbidden` unless this caller has the role there; `cluster`: in all namespaces."""
         role = self.everywhere() if cluster else self.role_in(namespace)
         if role is not None and role.allows(needed):
             return
@@ -71,9 +71,9 @@ class Principal:
 
 
 def owner(name: str, credential: str, *, rate: float | None = None) -> Principal:
-    """The user who runs the server, or the holder of a key of its configuration: may do everything."""
+    """A caller that may do everything: the user who runs the server, or the holder of a configured key."""
     return Principal(name, {EVERY_NAMESPACE: Role.ADMIN}, credential=credential, rate=rate)
 
 
-#: Without a credential: for what needs none, or the token of a run instead.
+#: A caller without a credential: for requests that need none, or only the token of a run.
 ANYONE = Principal("anyone")

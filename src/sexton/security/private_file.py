@@ -1,4 +1,4 @@
-"""Files that only their user can read: made whole or not at all, and not taken from another user."""
+"""Files that only their user can read: made whole or not at all, and refused if another user owns them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def make_private_file(path: Path, content: str) -> None:
 
 
 def read_private_file(path: Path) -> str:
-    """The line in the file. Raises `Unavailable` if another user can have written or read it."""
+    """The line in the file. Raises `Unavailable` if another user may have written or read it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError as error:

@@ -1,8 +1,8 @@
-"""How many requests a caller may send: a token bucket for each, in the memory of the process.
+"""How many requests a caller may send: a token bucket for each caller, in the memory of the process.
 
-A bucket holds what a caller may send in `BURST_SECONDS` and fills steadily. It costs no statement. Each
-process that serves the API has its own: a caller that spreads its requests over three processes may send
-three times as much.
+A bucket holds the requests of `BURST_SECONDS` and fills steadily. It costs no statement. Each process that
+serves the API has its own buckets: a caller that spreads its requests over three processes may send three
+times as many.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from dataclasses import dataclass
 
 from sexton import clock
 
-# How many seconds' worth may come at once after a pause.
+# The requests of so many seconds may come at once after a pause.
 BURST_SECONDS = 5.0
-# Callers that are remembered; the one that was silent longest is forgotten first, and has a full bucket then.
+# Callers that are remembered; the one that was silent longest is forgotten first, and then has a full bucket.
 MOST_CALLERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """Whether a request may go on, and what is left. `quota` requests are a full bucket, which takes
+    """Whether a request is allowed, and how many are left. A full bucket has `quota` requests, and takes
     `window_seconds` to fill."""
 
     policy: str
@@ -52,7 +52,7 @@ class Buckets:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, caller: str, rate: float | None = None) -> Allowance | None:
-        """Let a request of this caller through, or not; None: it has no limit. `rate` is the caller's own."""
+        """Count a request of this caller; None: the caller has no limit. `rate` is the caller's own."""
         rate = self._rate if rate is None else rate
         if rate <= 0:
             return None

@@ -1,4 +1,4 @@
-"""What a caller may do. Each role may do what the ones before it may; `worker` stands apart.
+"""What a caller may do. Each role includes the roles before it; `worker` stands apart.
 
 Every route names the role that it needs (the tables `routes.py` of `api/`), and the documentation shows the
 same table.
@@ -20,7 +20,7 @@ class Role(StrEnum):
     WORKER = "worker"
 
     def allows(self, needed: Role) -> bool:
-        """Whether it may do what needs that role. An admin may also do what workers do."""
+        """Whether this role includes the needed one. An admin may also do what workers do."""
         if self is needed or self is Role.ADMIN:
             return True
         return self is not Role.WORKER and needed is not Role.WORKER and RANKS[self] >= RANKS[needed]

@@ -1,4 +1,4 @@
-"""What names a secret, and so fails without it."""
+"""Which jobs, providers and adapters name a secret, and so fail without it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 from sexton.security.placeholder import check_secret_name
 
-# Targets are looked through for a name; no index has those.
+# So many targets are searched for the name: no index has it.
 MOST_LOOKED_AT = 20_000
 MOST_NAMED = 10
 

@@ -1,9 +1,9 @@
 """Secrets by name: passwords and addresses that targets need and no answer shows.
 
-They are stored encrypted (AES-GCM) under a key that is not in the database: `secret_key`, or a file beside
+The database holds them encrypted (AES-GCM) under a key that it does not have: `secret_key`, or a file beside
 the data directory of the private PostgreSQL. A target names them, as `{"secret": "name"}` or
-`${secret:name}`. The process that carries the run out puts their values in, and masks them in all that it
-records of the run. No command returns a value.
+`${secret:name}`. The process that carries the run out inserts their values, and masks them in everything that
+it records of the run. No command returns a value.
 
 A secret is bound to hosts and to kinds of target, so that a job cannot send it to a host of its own choice.
 The binding is authenticated with the value: a change of the row alone makes the secret unreadable.
@@ -51,11 +51,11 @@ KEPT_SECONDS = 30.0
 
 
 class SecretError(SextonError):
-    """A secret that cannot be read: it does not exist, or there is no key, or another key."""
+    """A secret that cannot be read: it does not exist, or the key is missing or wrong."""
 
 
 class Secrets:
-    """The secrets of an installation, for a process that may read them: those of the namespaces it serves."""
+    """The secrets that a process may read: those of the namespaces that it serves."""
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self._database = database
@@ -66,7 +66,7 @@ class Secrets:
         self._mask = Mask()
 
     async def reveal(self, text: str | SecretRef, use: Use = NOWHERE) -> str:
-        """The text with its secrets in their places."""
+        """The text with its secrets inserted."""
         if isinstance(text, SecretRef):
             return await self.value(text.secret, use)
         if "${secret:" not in text:
@@ -77,8 +77,8 @@ class Secrets:
     async def address(
         self, text: str | SecretRef, kind: str, *, namespace: str = NAMESPACE, encode: bool = False
     ) -> str:
-        """The same for an address, whose secrets go to the hosts that it then names. `encode`: a secret that
-        is only a part of it, such as its password, is encoded."""
+        """An address with its secrets inserted: they go to the hosts that the finished address names.
+        `encode`: encode a secret that is only a part of it, such as its password."""
         whole = isinstance(text, SecretRef) or PLACEHOLDER.fullmatch(text) is not None
         template = f"${{secret:{text.secret}}}" if isinstance(text, SecretRef) else text
         found = {name: await self._find(namespace, name) for name in set(PLACEHOLDER.findall(template))}
@@ -121,11 +121,12 @@ class Secrets:
         return value, binding
 
     def remember(self, value: str) -> None:
-        """Mask this as well: what was got for a secret, such as a token."""
+        """Mask this text as well, such as a token that a service gave for a secret."""
         self._mask.remember(value)
 
     def mask(self, text: str) -> str:
-        """The text without any secret that was revealed here, and without the parts of one at its ends."""
+        """The text without any secret that this process has revealed, and without parts of one at its
+        ends."""
         return self._mask.text(text)
 
     def mask_all(self, value: Any) -> Any:
@@ -156,12 +157,8 @@ async def keep(
     """Set a secret; whether it is new."""
     check_secret_name(name, "name")
     if not value or len(value.encode()) > LARGEST or "\0" in value:
-        raise InvalidField(
-            "bad_secret",
-            f"a secret has 1 to {LARGEST:,} bytes, and no NUL character",
-            field="value",
-            hint="pass it on the standard input",
-        )
+        what = f"a secret has 1 to {LARGEST:,} bytes, and no NUL character"
+        raise InvalidField("bad_secret", what, field="value", hint="pass it on the standard input")
     sealed = encrypt(AESGCM(read_key(settings.secret_key)), context.namespace, name, binding, value)
     row = await context.fetchrow("secrets/get", namespace=context.namespace, name=name)
     made = await context.fetchval(
@@ -175,7 +172,7 @@ async def keep(
     )
     before = {} if row is None else {"hosts": row["hosts"], "kinds": row["kinds"]}
     after = {"hosts": list(binding.hosts), "kinds": list(binding.kinds)}
-    # Nothing tells whether the value is another one.
+    # The audit does not say whether the value has changed.
     context.changed("secret.set", name, name, before=before, after=after, detail={"new": row is None})
     return bool(made)
 
@@ -196,17 +193,15 @@ async def delete(context: Context, name: str) -> None:
 async def rekey(
     context: Context, old: str | None, new: str, *, forget: bool = False
 ) -> tuple[int, list[str]]:
-    """Encrypt every secret with another key: how many, and the names of those that the old key cannot read.
-    Those keep the command from doing anything, unless `forget` deletes them."""
-    before = None if old is None else AESGCM(read_key(old))
+    """Encrypt every secret with another key. Returns how many, and the names of those that the old key cannot
+    read. One such secret stops the command, unless `forget` deletes it."""
+    before = _cipher(old)
     after = AESGCM(read_key(new))
     lost, count = [], 0
     for row in await context.fetch("secrets/list_sealed"):
         namespace, name = row["namespace"], row["name"]
         binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
         try:
-            if before is None:
-                raise _wrong_key(name)
             value = decrypt(before, namespace, name, binding, row["value"])
         except SecretError:
             if not forget:
@@ -239,7 +234,7 @@ async def rekey(
 
 
 async def unreadable(context: Context, source: str | None) -> list[str]:
-    """The names of what was sealed and this key cannot open; all, if there is no such key."""
+    """The names of the secrets that this key cannot open; all of them without a key."""
     try:
         cipher = AESGCM(read_key(source))
     except SecretError:
@@ -247,8 +242,6 @@ async def unreadable(context: Context, source: str | None) -> list[str]:
     found = []
     for row in await context.fetch("secrets/list_sealed"):
         try:
-            if cipher is None:
-                raise _wrong_key(row["name"])
             binding = Binding(tuple(row["hosts"]), tuple(row["kinds"]))
             decrypt(cipher, row["namespace"], row["name"], binding, row["value"])
         except SecretError:
@@ -262,7 +255,7 @@ async def unreadable(context: Context, source: str | None) -> list[str]:
 
 
 class SealedSetting(msgspec.Struct, frozen=True):
-    """A secret of the installation, as the settings keep it: sealed, or in clear where there is no key."""
+    """A secret of the installation, as the settings hold it: sealed, or in clear without a key."""
 
     name: str
     sealed: str | None = None
@@ -285,17 +278,15 @@ class SealedSetting(msgspec.Struct, frozen=True):
     def open(self, cipher: AESGCM | None) -> Any:
         if self.sealed is None:
             return self.clear
-        if cipher is None:
-            raise _wrong_key(self.name)
         return json.loads(decrypt(cipher, "", self.name, ANYWHERE, base64.b64decode(self.sealed)))
 
 
 async def sealed_setting(
     database: Database, source: str | None, name: str, new: str, connection: Connection | None = None
 ) -> Any:
-    """A secret of the installation; `new` if there is nothing yet. With a key it is sealed, also one that was
-    kept in clear before."""
-    cipher = None if source is None else AESGCM(read_key(source))
+    """A secret of the installation; `new` becomes its first value. With a key it is sealed, also if it was
+    stored in clear before."""
+    cipher = _cipher(source)
     text = await database.fetchval(
         "cluster/keep_setting", on=connection, name=name, value=SealedSetting.seal(name, new, cipher)
     )
@@ -309,13 +300,12 @@ async def sealed_setting(
 
 
 async def keep_webhook_secret(context: Context, source: str | None, value: list[str]) -> None:
-    cipher = None if source is None else AESGCM(read_key(source))
-    sealed = SealedSetting.seal(WEBHOOK_SECRET, value, cipher)
+    sealed = SealedSetting.seal(WEBHOOK_SECRET, value, _cipher(source))
     await context.execute("cluster/set_setting", name=WEBHOOK_SECRET, value=sealed)
 
 
 async def _sealed_settings(context: Context) -> list[SealedSetting]:
-    """Those that there are."""
+    """All that are stored."""
     texts = [(name, await context.fetchval("cluster/get_setting", name=name)) for name in SEALED]
     return [SealedSetting.read(name, text) for name, text in texts if text is not None]
 
@@ -325,56 +315,48 @@ def encrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, value: 
     return nonce + cipher.encrypt(nonce, value.encode(), binding.authenticated(namespace, name))
 
 
-def decrypt(cipher: AESGCM, namespace: str, name: str, binding: Binding, sealed: bytes) -> str:
+def decrypt(cipher: AESGCM | None, namespace: str, name: str, binding: Binding, sealed: bytes) -> str:
+    """Raises `SecretError` if the secret was sealed with another key, or there is none."""
+    nonce, content = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:]
     try:
-        content = cipher.decrypt(
-            sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], binding.authenticated(namespace, name)
-        )
-        return content.decode()
+        if cipher is None:
+            raise InvalidTag
+        return cipher.decrypt(nonce, content, binding.authenticated(namespace, name)).decode()
     except InvalidTag:
-        raise _wrong_key(name) from None
-
-
-def _wrong_key(name: str) -> SecretError:
-    return SecretError(
-        "wrong_key",
-        f"the secret {name} was made with another key",
-        hint="give every process the same SEXTON_SECRET_KEY, or set the secret again",
-    )
+        raise SecretError(
+            "wrong_key",
+            f"the secret {name} was made with another key",
+            hint="give every process the same SEXTON_SECRET_KEY, or set the secret again",
+        ) from None
 
 
 def new_key() -> str:
     return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
 
+def _cipher(source: str | None) -> AESGCM | None:
+    return None if source is None else AESGCM(read_key(source))
+
+
 def read_key(source: str | None) -> bytes:
     """The key: 32 bytes in base64, or `@FILE` with them."""
     if source is None:
-        raise SecretError(
-            "no_key",
-            "there is no key for secrets",
-            hint="set SEXTON_SECRET_KEY, the same in every process; sexton secret key makes one",
-        )
+        hint = "set SEXTON_SECRET_KEY, the same in every process; sexton secret key makes one"
+        raise SecretError("no_key", "there is no key for secrets", hint=hint)
     text = source
     if source.startswith("@"):
         try:
             text = Path(source[1:]).read_text("ascii")
         except (OSError, UnicodeDecodeError) as error:
-            raise SecretError(
-                "no_key",
-                f"the key for secrets cannot be read: {error}",
-                hint="make a secret first: sexton secret set NAME; or set SEXTON_SECRET_KEY",
-            ) from None
+            hint = "make a secret first: sexton secret set NAME; or set SEXTON_SECRET_KEY"
+            raise SecretError("no_key", f"the key for secrets cannot be read: {error}", hint=hint) from None
     try:
         key = base64.b64decode(re.sub(r"\s", "", text), validate=True)
     except binascii.Error:
         key = b""
     if len(key) != KEY_BYTES:
-        raise SecretError(
-            "bad_key",
-            f"secret_key is not {KEY_BYTES} bytes in base64",
-            hint="make one: sexton secret key",
-        )
+        what = f"secret_key is not {KEY_BYTES} bytes in base64"
+        raise SecretError("bad_key", what, hint="make one: sexton secret key")
     return key
 
 
@@ -396,8 +378,8 @@ def key_source(settings: Settings) -> str | None:
 
 
 async def with_own_key(context: Context, settings: Settings) -> Settings:
-    """The settings with their key: on the private PostgreSQL it is in a file beside it, which is made here.
-    Raises `SecretError` if it is gone though something is sealed with it."""
+    """The settings with their key: for the private PostgreSQL it is in a file beside it, which is made here.
+    Raises `SecretError` if the file is gone although something is sealed with the key."""
     source = key_source(settings)
     if source == settings.secret_key or source is None:
         return settings
@@ -417,7 +399,8 @@ async def with_own_key(context: Context, settings: Settings) -> Settings:
 
 
 async def with_key_at_start(context: Context, settings: Settings) -> Settings:
-    """The same for a process that starts: without its key it does what needs none, and says so."""
+    """The same at the start of a process: without its key it logs an error, and does everything that needs no
+    key."""
     try:
         return await with_own_key(context, settings)
     except SecretError as error:

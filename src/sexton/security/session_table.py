@@ -1,7 +1,7 @@
 """Which sessions there are, as a process that serves the API knows them.
 
-A session is looked up once a second at most while it is used; so one that was ended is refused within two
-seconds by every process. A token that was made up is told by its seal, and costs the database nothing.
+While a session is used, a process reads it at most once a second; so every process refuses an ended session
+within two seconds. The seal reveals a made-up token, which costs the database nothing.
 """
 
 from __future__ import annotations

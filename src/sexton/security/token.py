@@ -1,7 +1,7 @@
 """Tokens of sessions and sign-in links: 256 random bits, and a seal under the cluster's own key.
 
-A process can tell by the seal that a token was made up, without asking the database. Only a keyed hash of a
-token is kept. `kind` keeps a token of one kind from being used as another.
+The seal shows a process that a token was made up, without a statement. The database has only a keyed hash of
+a token. `kind` makes a token of one kind useless as another.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def new_token(kind: str, pepper: bytes) -> str:
 
 
 def has_form(text: str) -> bool:
-    """Whether it could be one; to know more takes the pepper."""
+    """Whether a text could be a token; only the pepper tells more."""
     return len(text) == LENGTH
 
 
 def is_token(text: str, kind: str, pepper: bytes) -> bool:
-    """Whether this cluster has made it; perhaps it has ended since."""
+    """Whether this cluster has made the token; it may have ended since."""
     return has_form(text) and unseal(kind, text, pepper) is not None
 
 
@@ -50,7 +50,7 @@ def unseal(kind: str, text: str, pepper: bytes) -> bytes | None:
 
 
 def token_hash(text: str, kind: str, pepper: bytes) -> bytes:
-    """What is kept of it."""
+    """The hash of a token, for the database."""
     return hmac.digest(pepper, f"{kind} hash {text}".encode(), sha256)
 
 

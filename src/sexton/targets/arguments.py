@@ -1,5 +1,5 @@
-"""The arguments of a handler: its parameters beside the run. What the application provides is filled by the
-type of the parameter, everything else from the payload by name."""
+"""The arguments of a handler: its parameters beside the run. The application provides some by their type; the
+payload gives the others by name."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 
 class Arguments:
-    """What a function takes. `run` tells whether its first parameter is the run: it is called `run`, is
-    annotated with `Run`, or has no annotation. `names` are filled from the payload, `needs` are provided.
-    Names that begin with an underscore keep their defaults."""
+    """The parameters of a function. `run`: the first parameter is the run, since its name is `run`, its
+    annotation is `Run`, or it has no annotation. `names` come from the payload, `needs` from providers. Names
+    that begin with an underscore keep their defaults."""
 
     def __init__(self, function: Callable[..., Any], providers: Providers) -> None:
         self.run = True
@@ -45,8 +45,9 @@ class Arguments:
             self._sort(_with_types(function, [each.name for each in own]), providers)
 
     def _sort(self, parameters: list[inspect.Parameter], providers: Providers) -> None:
-        """Which come from the payload, and which are provided: those of a type that has a provider, or that
-        no payload can give. One of these with a default and no provider keeps its default."""
+        """Decide which come from the payload, and which from providers: those whose type has a provider, or
+        cannot be in a payload. Of the latter, a parameter with a default and without a provider keeps its
+        default."""
         from_payload = []
         for each in parameters:
             kind = providers.find(each.annotation)
@@ -74,8 +75,8 @@ class Arguments:
             providers.check(kind, f"{name}= of {_name_of(self._function)}")
 
     def read(self, payload: str | bytes | None) -> dict[str, Any]:
-        """The arguments in a payload, given as JSON, by name; those not given are left to their defaults.
-        Raises `InvalidField` with the one that is wrong."""
+        """The arguments in a payload, given as JSON, by name; missing ones keep their defaults. Raises
+        `InvalidField` for a wrong one."""
         if not self.names:
             return {}
         text = "{}" if payload is None else payload
@@ -88,12 +89,12 @@ class Arguments:
         return {name: value for name, value in values if value is not msgspec.UNSET}
 
     def check(self, payload: Any) -> None:
-        """Refuse a payload that the function could not be called with."""
+        """Refuse a payload with which the function cannot be called."""
         if self.names:
             try:
                 encoded = msgspec.json.encode(payload)
             except (TypeError, ValueError, *UNREADABLE):
-                return  # no payload for any handler: told where payloads are checked
+                return  # no payload for any handler: refused where payloads are checked
             self.read(None if payload is None else encoded)
 
 

@@ -1,9 +1,9 @@
-"""What a handler prints and logs, kept in the log of its run; the console gets it as ever.
+"""Keeps what a handler prints and logs in the log of its run; the console still gets it.
 
-A context variable names the attempt. The tasks and threads that a handler starts inherit it, so that what
-they print belongs to its run, and what anything else prints does not. While a worker runs, `sys.stdout`,
-`sys.stderr` and the factory of log records are replaced by ones that look at it: not a handler at the root of
-`logging`, which would keep `logging.basicConfig` from working and silence the handler of last resort.
+A context variable names the attempt. The tasks and threads of a handler inherit it, so their output belongs
+to the run, and other output does not. While a worker runs, it replaces `sys.stdout`, `sys.stderr` and the
+factory of log records. A handler at the root of `logging` would disable `logging.basicConfig` and the handler
+of last resort.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ Level = Literal["debug", "info", "warning", "error"]
 MakeRecord = Callable[..., logging.LogRecord]
 
 STREAMS: tuple[tuple[Literal["stdout", "stderr"], Level], ...] = (("stdout", "info"), ("stderr", "warning"))
-# Below it, other handlers of `logging` write what was kept already.
+# Inside this function, handlers of `logging` write records that were kept already.
 CALLING_HANDLERS = logging.Logger.callHandlers.__code__
 
 
 class RunOutput:
-    """What one attempt prints and logs, from any of its tasks and threads."""
+    """The output and the log records of one attempt, from any of its tasks and threads."""
 
     __slots__ = ("_begun", "_run")
 
@@ -37,7 +37,7 @@ class RunOutput:
         self._begun: dict[Level, str] | None = None
 
     def print(self, text: str, level: Level) -> None:
-        """Keep whole lines; the rest waits for its end."""
+        """Keep whole lines; the rest waits for its line end."""
         with _printing:
             begun = self._begun = self._begun or {}
             *lines, rest = (begun.get(level, "") + text).split("\n")
@@ -48,16 +48,16 @@ class RunOutput:
             self._line(line, level)
 
     def _line(self, line: str, level: Level) -> None:
-        """Of one that was written over, as a bar of progress is, what was written last."""
+        """Keep a line. Of an overwritten line, such as a progress bar, keep the last text."""
         self.log(line.rstrip("\r").rpartition("\r")[2], level)
 
     def log(self, text: str, level: Level) -> None:
-        """Not what is said after the attempt, and nothing empty."""
+        """Keep a text, unless it is empty or comes after the attempt."""
         if not self._run.ended and text and not text.isspace():
             _ = self._run.log(text, level)
 
     def flush(self) -> None:
-        """What has no end of its own ends here."""
+        """Keep the unfinished lines."""
         if self._begun is not None:
             with _printing:
                 begun, self._begun = self._begun, None
@@ -65,11 +65,11 @@ class RunOutput:
                 self._line(rest, level)
 
 
-# One for all: most attempts print nothing, and need none of their own.
+# One lock for all attempts: most of them print nothing.
 _printing = threading.Lock()
 _current: ContextVar[RunOutput | None] = ContextVar("sexton_output")
-# `print` of Python 3.11 has no reference of its own to the stream that it writes to: one that was taken away
-# meanwhile, and freed, would crash the process.
+# `print` of Python 3.11 holds no reference to its stream: a stream that was replaced and freed meanwhile
+# would crash the process.
 _kept: deque[CapturedStream] = deque(maxlen=100)
 
 
@@ -89,7 +89,7 @@ def captured(step: Step) -> Step:
 
 
 class Capture:
-    """Puts the hooks in place, and takes them away again. Several workers in a process share them."""
+    """Installs the hooks, and removes them again. Several workers in a process share them."""
 
     def __init__(self) -> None:
         self._on = False
@@ -111,7 +111,8 @@ class Capture:
             logging.setLogRecordFactory(CapturedRecords(make))
 
     def stop(self) -> None:
-        """What another program has put over them in the meantime stays, and so do they under it."""
+        """Remove the hooks. If another program has replaced one meanwhile, its replacement stays, and so does
+        the hook."""
         if not self._on:
             return
         self._on = False
@@ -129,7 +130,7 @@ class Capture:
 
 
 class CapturedStream:
-    """A stream that also keeps what is written with the run that writes it."""
+    """A stream that also keeps its text with the run that writes it."""
 
     def __init__(self, stream: TextIO, level: Level) -> None:
         self.stream = stream
@@ -143,7 +144,7 @@ class CapturedStream:
             return self.stream.write(text)
         if not _is_logging():
             output.print(text, self._level)
-        # There may be another one under a stream that was put over it.
+        # Another captured stream may be below this one.
         token = _current.set(None)
         try:
             return self.stream.write(text)
@@ -162,7 +163,7 @@ class CapturedStream:
 
 
 class CapturedRecords:
-    """Makes log records, and keeps those of a run with it; not those of Sexton itself."""
+    """Makes log records, and keeps those of a run with it, except those of Sexton itself."""
 
     def __init__(self, make: MakeRecord) -> None:
         self.make = make

@@ -1,4 +1,4 @@
-"""A run that is kept nowhere, for what is sent beside the runs of a worker: tests, and dead letters."""
+"""A run that is not stored: for trials of a target, and for dead letters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_LINES = 1000
 
 
 class Detached:
-    """What handlers would say goes nowhere, but the lines of the log are kept here."""
+    """The feedback of such a run. It keeps only the lines of the log."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -34,7 +34,7 @@ class Detached:
         scheduled_at: datetime | None = None,
         **columns: Any,
     ) -> RunContext:
-        """As a claim brings one, with its target as JSON, and with ids that no run has unless given."""
+        """A run as a claim returns it, with its target as JSON. Unless given, its ids belong to no run."""
         now = clock.now()
         record: Any = {
             "id": 0,
@@ -69,7 +69,7 @@ class Detached:
         raise InvalidField("no_run", "there is no run to finish", field="target", hint="run the job instead")
 
     async def token(self, run: RunContext) -> str:
-        """Looks like one, and is good for nothing."""
+        """A text that looks like a token, and is no valid one."""
         return "1.test"
 
     def database_seconds(self, moment: float) -> float:

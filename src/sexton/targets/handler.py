@@ -1,7 +1,7 @@
 """Handlers: coroutines run in the worker's event loop, plain functions in its threads.
 
-A handler belongs to an application: `app:name`. The name alone means the handler of whichever application has
-it, as long as there is only one. The name of an application has no colon, so the first one ends it.
+A handler belongs to an application: `app:name`. The name alone means the handler of the application that has
+it, if there is only one. The name of an application has no colon, so the first colon ends it.
 """
 
 from __future__ import annotations
@@ -65,19 +65,20 @@ def split_name(text: str) -> tuple[str | None, str]:
 
 
 def is_shared(name: str) -> bool:
-    """Whether it stands for the one application that has it: it names none, and is not one of Sexton's."""
+    """Whether a name stands for the only application that has it: it names none, and is not one of
+    Sexton's."""
     return ":" not in name and name not in BUILT_IN
 
 
 def by_full_name(app: str, handlers: Mapping[str, Handler]) -> dict[str, Handler]:
-    """The handlers of an application under every name that a target may have for them."""
+    """The handlers of an application under every name that a target may use."""
     full = {full_name(app, name): handler for name, handler in handlers.items()}
     return {**full, **{name: handler for name, handler in handlers.items() if ":" not in name}}
 
 
 def own_target(target: Mapping[str, Any], app: str, handlers: Collection[str]) -> dict[str, Any]:
-    """A target in the code of an application, as it is stored: a handler of its own is told from those of
-    others."""
+    """A target in the code of an application, as it is stored: its own handlers get the name of the
+    application."""
     name = target.get("handler")
     if isinstance(name, str) and name in handlers and name not in BUILT_IN:
         return {"handler": full_name(app, name)}
@@ -85,12 +86,12 @@ def own_target(target: Mapping[str, Any], app: str, handlers: Collection[str]) -
 
 
 def contested(name: str, apps: Sequence[str]) -> str:
-    """What is wrong with a name that several applications have."""
+    """The message about a name that several applications have."""
     return f"several applications have a handler {name} ({', '.join(apps)})"
 
 
 def check_application(name: str, field: str) -> str:
-    """The name of an application."""
+    """Refuse a text that cannot be the name of an application."""
     check_text(name, field, LONGEST_NAME)
     if ":" in name:
         raise InvalidField(
@@ -119,7 +120,7 @@ class HandlerKind(TargetKind[str]):
         return spec
 
     def served(self, settings: Settings) -> tuple[str, ...]:
-        """A worker lists its handlers by themselves."""
+        """Nothing: a worker lists its handlers separately."""
         return ()
 
     def open(self, services: TargetServices) -> OpenHandlers:
@@ -132,8 +133,8 @@ class HandlerKind(TargetKind[str]):
 
 
 class OpenHandlers:
-    """The handlers of a worker by name; those of Sexton are always among them. Raises `InvalidField` if one
-    needs what nothing provides."""
+    """The handlers of a worker by name, always with those of Sexton. Raises `InvalidField` if no provider
+    makes what a handler needs."""
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class OpenHandlers:
         if any(handler is each for each in BUILT_IN.values()):
             return handler
         if arguments.run and not arguments.names and not needs:
-            # Not a coroutine of its own, which every run would have to pay for.
+            # No additional coroutine: every run would pay for it.
             return (lambda run: handler(Run(run))) if coroutine else partial(self._in_thread, handler)
 
         async def filled(run: RunContext) -> Any:
@@ -198,7 +199,7 @@ class OpenHandlers:
         return await value if inspect.isawaitable(value) else value
 
     async def close(self) -> None:
-        """Threads cannot be stopped; what still runs is left behind."""
+        """Close the threads. They cannot be stopped: running calls are left behind."""
         self.threads.shutdown()
 
 

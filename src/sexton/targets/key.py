@@ -1,7 +1,7 @@
-"""Idempotency keys: the name under which the effect of a run counts once, however often it is carried out.
+"""Idempotency keys: a service applies the effect of a key once, however often the run is carried out.
 
 An occurrence has one key, `{job_id}:{unix}` unless the job has a template; retries, catch-up, backfill and
-redrive keep it. A manual run is an effect of its own: its key ends with `manual:{run_id}`.
+redrive keep it. A manual run is a separate effect: its key ends with `manual:{run_id}`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.targets.template import FIELD, fill
 
-# Characters that a template may give.
+# The most characters that a template may produce.
 LONGEST_KEY = 500
 
 
@@ -26,7 +26,7 @@ def occurrence_key(
     timezone: str,
     payload: Any = None,
 ) -> str:
-    """The key of an occurrence. Raises `InvalidField` if the payload makes it too long or lacks something."""
+    """The key of an occurrence. Raises `InvalidField` if the payload makes it too long, or lacks a field."""
     if template is None:
         return f"{encode_id('j', job_id)}:{int(scheduled_at.timestamp())}"
     names = {"job_id": encode_id("j", job_id), "job_name": job_name}
@@ -51,7 +51,7 @@ def manual_key(
     run_id: int,
     payload: Any = None,
 ) -> str:
-    """The key of a run that was started by hand: never that of an occurrence."""
+    """The key of a manual run: never that of an occurrence."""
     suffix = f"manual:{encode_id('r', run_id)}"
     if template is None:
         return f"{encode_id('j', job_id)}:{suffix}"

@@ -1,9 +1,9 @@
-"""What handlers need beside their payload, such as a pool of connections: each is made by a provider.
+"""Resources that handlers need beside their payload, such as a pool of connections. A provider makes each.
 
-A handler names what it needs by the type of a parameter. In each process that carries runs out it is made
-once, when it is needed for the first time, and closed in the end, after the last run. Not at the start:
-there, one service that is away would keep every job of the application from running, and the scheduler beside
-it; so it only fails the attempts that need it, which are tried again.
+A handler names a resource by the type of a parameter. Each process that carries runs out makes it once, on
+first use, and closes it after the last run. It does not make it at the start: then one missing service would
+stop every job of the application, and the scheduler. So only the attempts that need it fail, and are tried
+again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = logging.getLogger("sexton")
 
 CLOSE_SECONDS = 10.0
 
-# Types that parameters have for what they are, and not for where it comes from.
+# Common types, which no provider may claim.
 COMMON = frozenset(
     (str, int, float, bool, bytes, list, dict, tuple, set, frozenset, type(None), object, Any, Run)
 )
@@ -35,7 +35,7 @@ COMMON = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """Makes what is asked for by a type. `needs` are its own parameters, and the types that they ask for."""
+    """Makes the resource of a type. `needs` are its own parameters, with their types."""
 
     type: Any
     make: Callable[..., Any]
@@ -59,35 +59,27 @@ class Providers(Mapping[Any, Provider]):
         return len(self._known)
 
     def put(self, kind: Any, make: Callable[..., Any], *, enter: bool) -> Provider | None:
-        """Provide it so from now on; the provider before."""
+        """Use this provider from now on; returns the previous one."""
         if _is_common(kind):
-            raise InvalidField(
-                "bad_provider",
-                f"every parameter of type {name_of(kind)} would be provided",
-                field="kind",
-                hint='provide a type of your own: a class, or NewType("Token", str)',
-            )
+            what = f"every parameter of type {name_of(kind)} would be provided"
+            raise _refuse(what, "kind", 'provide a type of your own: a class, or NewType("Token", str)')
         if not callable(make):
-            raise InvalidField(
-                "bad_provider",
-                f"what provides {name_of(kind)} is a {type(make).__name__}, and cannot be called",
-                field="make",
-                hint="give a function that makes it, such as lambda: pool",
-            )
+            what = f"what provides {name_of(kind)} is a {type(make).__name__}, and cannot be called"
+            raise _refuse(what, "make", "give a function that makes it, such as lambda: pool")
         before = self._known.get(kind)
         self._known[kind] = Provider(kind, make, enter, needs_of(make, f"the provider of {name_of(kind)}"))
         return before
 
     def put_back(self, kind: Any, before: Provider | None) -> None:
-        """As it was before `put`."""
+        """Restore the state before `put`."""
         if before is None:
             self._known.pop(kind, None)
         else:
             self._known[kind] = before
 
     def find(self, annotation: Any) -> Any:
-        """The type to ask for, given the type of a parameter: itself, or what it is beside None; None if it
-        is not provided."""
+        """The provided type for the type of a parameter: the type itself, or its part beside None; None if
+        neither is provided."""
         for kind in (annotation, *_beside_none(annotation)):
             try:
                 if kind in self._known:
@@ -97,12 +89,10 @@ class Providers(Mapping[Any, Provider]):
         return None
 
     def check(self, kind: Any, needed_by: str, above: tuple[Any, ...] = ()) -> None:
-        """Refuse, with `InvalidField`, what cannot be made: without a provider, or that needs itself."""
+        """Refuse, with `InvalidField`, a type that has no provider, or that needs itself."""
         if kind in above:
             chain = " needs ".join(name_of(each) for each in (*above[above.index(kind) :], kind))
-            raise InvalidField(
-                "bad_provider", f"{chain}", field="handler", hint="let one of them be made without the other"
-            )
+            raise _refuse(chain, "handler", "let one of them be made without the other")
         provider = self._known.get(kind)
         if provider is None:
             known = ", ".join(map(name_of, self._known)) or "nothing"
@@ -117,8 +107,8 @@ class Providers(Mapping[Any, Provider]):
 
 
 class Provision:
-    """What `app.provide` returns: as a block, `with app.provide(Pool, FakePool): …`, the provider before it
-    is back at the end."""
+    """The result of `app.provide`. As a block, `with app.provide(Pool, FakePool): …`, it restores the
+    previous provider at the end."""
 
     def __init__(self, put_back: Callable[[], None]) -> None:
         self._put_back = put_back
@@ -131,22 +121,22 @@ class Provision:
 
 
 class ProviderFailed(Exception):
-    """The text says what was to be made and what went wrong."""
+    """The text names the resource and the error."""
 
 
 class Resources:
-    """What the providers of an application have made in this process."""
+    """The resources that the providers of an application have made in this process."""
 
     def __init__(self, providers: Providers) -> None:
         self.providers = Providers(providers)
-        # Of the program, not of the run that happens to need it first.
+        # The context of the program, not of the run that needs a resource first.
         self._context = contextvars.copy_context()
         self.values: dict[Any, Any] = {}
         self._held: dict[Any, _Held] = {}
 
     async def get(self, kind: Any) -> Any:
-        """The resource of a type, made now if it has not been made yet. Raises `ProviderFailed`; the next
-        caller tries again. If the caller is cancelled, it is made nevertheless: others may wait for it."""
+        """The resource of a type; the first caller makes it. Raises `ProviderFailed`; the next caller tries
+        again. If the caller is cancelled, it is made all the same: others may wait for it."""
         if kind in self.values:
             return self.values[kind]
         held = self._held.get(kind)
@@ -161,7 +151,8 @@ class Resources:
         return held.value
 
     async def close(self) -> None:
-        """The last one first. One that fails to close, or takes too long, does not keep the others open."""
+        """Close all resources, the last one first. A resource that fails to close, or takes too long, does
+        not stop the others from closing."""
         self.values.clear()
         for held in self._held.values():
             if held.task is not None and not held.made.is_set():
@@ -176,7 +167,7 @@ class Resources:
         self._held.clear()
 
     async def _hold(self, provider: Provider, held: _Held) -> None:
-        """One task makes it and closes it: what it enters may belong to its task."""
+        """Make a resource and close it in the same task, since context managers may belong to their task."""
         try:
             async with AsyncExitStack() as stack:
                 try:
@@ -187,7 +178,7 @@ class Resources:
                     self._held.pop(provider.type, None)
                     raise
                 self.values[provider.type] = held.value
-                # In the order in which they are made: what it needs comes before it.
+                # In the order of making: a resource comes after the resources that it needs.
                 self._held[provider.type] = self._held.pop(provider.type, held)
                 held.made.set()
                 await held.over.wait()
@@ -215,7 +206,7 @@ class Resources:
 
 
 class _Held:
-    """Something that was made, or is being made, by a task that closes it in the end."""
+    """A resource, and the task that makes it and closes it in the end."""
 
     def __init__(self) -> None:
         self.task: asyncio.Task[None] | None = None
@@ -233,9 +224,7 @@ def _is_common(kind: Any) -> bool:
     try:
         return kind in COMMON
     except TypeError as error:
-        raise InvalidField(
-            "bad_provider", f"{kind!r} is no type: {error}", field="kind", hint="give a class"
-        ) from None
+        raise _refuse(f"{kind!r} is no type: {error}", "kind", "give a class") from None
 
 
 def _beside_none(annotation: Any) -> tuple[Any, ...]:
@@ -247,29 +236,25 @@ def _beside_none(annotation: Any) -> tuple[Any, ...]:
 def needs_of(
     function: Callable[..., Any], what: str, *, after: int = 0, field: str = "make"
 ) -> dict[str, Any]:
-    """The types of the parameters without a default, `after` so many that are given otherwise. `what` names
-    the function in refusals."""
+    """The types of the parameters without a default, `after` the first ones, which the caller gives. `what`
+    names the function in refusals."""
     try:
         parameters = list(inspect.signature(function, eval_str=True).parameters.values())
     except ValueError:
         return {}  # written in C: it does not say what it takes
     except Exception as error:
-        raise InvalidField(
-            "bad_provider",
-            f"{what} has a type that cannot be read: {error}",
-            field=field,
-            hint="import it where the program runs, not for type checkers only",
-        ) from error
+        hint = "import it where the program runs, not for type checkers only"
+        raise _refuse(f"{what} has a type that cannot be read: {error}", field, hint) from error
     needs = {}
     for each in parameters[after:]:
         if each.default is not each.empty or each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD):
             continue
         if each.annotation is each.empty or each.kind is each.POSITIONAL_ONLY:
-            raise InvalidField(
-                "bad_provider",
-                f"{what} takes {each.name}, and does not say of which type",
-                field=field,
-                hint=f"write {each.name}: Type, with a type that is provided, or give it a default",
-            )
+            hint = f"write {each.name}: Type, with a type that is provided, or give it a default"
+            raise _refuse(f"{what} takes {each.name}, and does not say of which type", field, hint)
         needs[each.name] = each.annotation
     return needs
+
+
+def _refuse(what: str, field: str, hint: str) -> InvalidField:
+    return InvalidField("bad_provider", what, field=field, hint=hint)

@@ -1,4 +1,4 @@
-"""What a target leaves open is filled in when a run is carried out: templates from the run, and secrets."""
+"""Fills a target when a run is carried out: its templates from the run, and its secrets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Renderer:
         self._namespaces: dict[int, str] = {}
 
     async def text(self, template: str | SecretRef, run: RunContext, use: Use = NOWHERE) -> str:
-        """Secrets are put in last: what the payload holds is data, never a placeholder."""
+        """Fill the template, and insert secrets last: the payload is data, and never a placeholder."""
         if isinstance(template, SecretRef) or "{{" not in template:
             return await self.secrets.reveal(template, use)
         zone = await self._zone(run) if names_wall_clock(template) else "UTC"
@@ -44,17 +44,17 @@ class Renderer:
     async def address(
         self, text: str | SecretRef, kind: str, run: RunContext, *, encode: bool = False
     ) -> str:
-        """An address with its secrets in their places: those of the run's namespace."""
+        """An address with its secrets inserted: those of the run's namespace."""
         return await self.secrets.address(text, kind, namespace=await self.namespace(run), encode=encode)
 
     async def use(self, run: RunContext, kind: str, url: str | None = None) -> Use:
-        """What this run wants secrets for: to send them to the hosts of an address, if one is given."""
+        """How this run uses secrets: it sends them to the hosts of the address, if one is given."""
         hosts = () if url is None else hosts_of(url)
         return Use(kind, hosts, namespace=await self.namespace(run))
 
     async def namespace(self, run: RunContext) -> str:
-        """The namespace of the run's job, which never changes. A claim does not read it, as few
-        targets have secrets."""
+        """The namespace of the run's job, which never changes. A claim does not read it, since few targets
+        have secrets."""
         if run.namespace is not None:
             return run.namespace
         if run.job not in self._namespaces:
@@ -78,7 +78,7 @@ class Renderer:
         return value
 
     def guarded(self, step: Callable[[RunContext], Awaitable[Outcome]]) -> Step:
-        """The step with its errors turned into outcomes, and with its secrets masked in every outcome."""
+        """The step, with its errors as outcomes, and with secrets masked in every outcome."""
 
         async def carry_out(run: RunContext) -> Outcome:
             return self._mask(await outcome_of(step, run))
@@ -101,7 +101,7 @@ class Renderer:
         )
 
     async def _zone(self, run: RunContext) -> str:
-        """The zone of the run's job. A claim does not read it, as few targets need it."""
+        """The zone of the run's job. A claim does not read it, since few targets need it."""
         key = (run.job, run.revision)
         if key not in self._zones:
             if len(self._zones) >= ZONES:
@@ -114,7 +114,7 @@ class Renderer:
 
 
 async def outcome_of(step: Callable[[RunContext], Awaitable[Outcome]], run: RunContext) -> Outcome:
-    """What the step returns; errors are worth a retry, unless they are refusals."""
+    """The outcome of the step; an error leads to a retry, unless it is a refusal."""
     try:
         return await step(run)
     except Refused as error:
@@ -122,7 +122,7 @@ async def outcome_of(step: Callable[[RunContext], Awaitable[Outcome]], run: RunC
     except Unavailable:
         raise
     except SecretError as error:
-        # Setting the secret mends it; the job need not be edited.
+        # Setting the secret repairs it, without an edit of the job.
         return Failure(str(error))
     except SextonError as error:
         return Failure(str(error), permanent=True)
@@ -133,7 +133,7 @@ async def outcome_of(step: Callable[[RunContext], Awaitable[Outcome]], run: RunC
 
 
 def run_names(run: RunContext) -> dict[str, str]:
-    """What the templates of targets may name of a run."""
+    """The names of a run for the templates of targets."""
     return {
         "job_id": run.job_id,
         "job_name": run.job_name,

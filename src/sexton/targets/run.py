@@ -1,4 +1,4 @@
-"""Carrying one run out: the attempt, and how its end becomes an `Outcome`.
+"""Carries one run out: the attempt, and the `Outcome` of its end.
 
 Nothing here writes. `execute` returns a value, and the worker records the outcomes of many runs at once.
 """
@@ -46,9 +46,9 @@ TOKEN_HEADER = "Sexton-Run-Token"
 
 ERROR_LIMIT = 8 * 1024
 MESSAGE_LIMIT = 16 * 1024
-# Of a long traceback: where the user's code is, and where it went wrong.
+# The frames of a long traceback: where the user's code begins, and where the error was raised.
 FIRST_FRAMES, LAST_FRAMES = 4, 6
-# Of a group of errors.
+# The most errors that are shown of a group.
 SHOWN_PARTS = 5
 
 # How much of an attempt's log is kept.
@@ -56,15 +56,15 @@ LOG_LINES = 10_000
 LOG_BYTES = 1024 * 1024
 CAPPED = f"the log ends here: {LOG_LINES:,} lines or 1 MiB of an attempt are kept"
 
-# What a claim tells of a run, by the names in statements/parts/claim_columns.sql.
+# The row of a claim, by the names in statements/parts/claim_columns.sql.
 RunRecord: TypeAlias = "asyncpg.Record | Mapping[str, Any]"
-# What a handler is to the worker: it takes the run and is awaited.
+# A handler as the worker calls it: it takes the run and is awaited.
 Step = Callable[["RunContext"], Awaitable[Any]]
 Stop = Literal["timeout", "cancel", "lost", "shutdown"]
 
 
 class AttemptPolicy(msgspec.Struct, frozen=True):
-    """What a job says about its attempts."""
+    """The options of a job for its attempts."""
 
     max_retries: int
     retry_backoff: Backoff
@@ -76,16 +76,15 @@ class AttemptPolicy(msgspec.Struct, frozen=True):
 
 
 class Feedback(Protocol):
-    """What the worker does for a run while it is under way. `progress` and `log` may be called from any
-    thread."""
+    """What the worker does for a run while it is under way. Any thread may call `progress` and `log`."""
 
     def progress(self, run: RunContext, fraction: float, text: str | None) -> None: ...
 
     def log(self, run: RunContext, level: str, message: str) -> None: ...
 
     def transaction(self, done: Mapping[RunContext, Any]) -> AbstractAsyncContextManager[Connection]:
-        """A transaction that ends with the success of these runs, each with its result. What is in `done`
-        counts when the block ends."""
+        """A transaction that ends with the success of the runs that are in `done` at the end of the block,
+        each with its result."""
         ...
 
     async def token(self, run: RunContext) -> str: ...
@@ -98,7 +97,7 @@ class Feedback(Protocol):
 class RunContext:
     """An attempt, for the worker and for the steps of targets; handlers see it through a `Run` (`face`).
 
-    It is made from the row of the claim; everything that costs something is worked out when it is asked for.
+    It is made from the row of the claim; expensive properties are computed on demand.
     """
 
     __slots__ = (
@@ -211,7 +210,7 @@ class RunContext:
 
     @property
     def company(self) -> int:
-        """Of a run that may end its process: how many such may be together; else 0."""
+        """How many runs that may end their process may be together; 0 for other runs."""
         company: int = self._record.get("company", 0)
         return company
 
@@ -228,7 +227,7 @@ class RunContext:
 
     @property
     def late_seconds(self) -> float:
-        """How long after it was due the attempt began; never less than nothing."""
+        """How long after it was due the attempt began; never less than 0."""
         return max(0.0, self._feedback.database_seconds(self.started) - self.due_seconds)
 
     @property
@@ -268,7 +267,7 @@ class RunContext:
         try:
             return make(template)
         except InvalidField as error:
-            # Templates are checked with the job's payload; a run may have one of its own.
+            # Templates are checked with the job's payload; a run may have another payload.
             log.warning("%r: %s; the default key is used", self, error)
             return make(None)
 
@@ -283,8 +282,8 @@ class RunContext:
         return DONE
 
     def log(self, message: object, level: str = "info") -> Awaitable[None]:
-        """Keep a line with the run: it is written with the next batch. An attempt that says too much has a
-        last line that says so, and nothing after it."""
+        """Keep a line with the run; it is written with the next batch. If an attempt logs too much, a last
+        line says so, and later lines are dropped."""
         line = clean(str(message), MESSAGE_LIMIT)
         lines, size = self._logged
         if lines < LOG_LINES:
@@ -300,18 +299,18 @@ class RunContext:
         return await self._feedback.token(self)
 
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
-        """A transaction that ends with the success of the run. If it was lost to another worker, everything
-        is rolled back and `LeaseLost` raised."""
+        """A transaction that ends with the success of the run. If another worker has taken the run over,
+        everything is rolled back and `LeaseLost` is raised."""
         return self._feedback.transaction({self: result})
 
     def shared_transaction(self, done: Mapping[RunContext, Any]) -> AbstractAsyncContextManager[Connection]:
-        """The same for several runs of this worker: those in `done` when the block ends. If one of them was
-        lost, everything is rolled back."""
+        """The same for several runs of this worker: those in `done` at the end of the block. If one of them
+        was lost, everything is rolled back."""
         return self._feedback.transaction(done)
 
 
 class _Done:
-    """Something that can be awaited and is done already; it can be dropped without a warning, too."""
+    """An awaitable that is done already. Dropping it causes no warning."""
 
     __slots__ = ()
 
@@ -326,14 +325,15 @@ OUTCOMES = (Success, Failure, Retry, Snooze, Wait, Release, Cancel, Expired)
 
 
 async def execute(run: RunContext, step: Step) -> Outcome | None:
-    """Carry the run out and say how it ended, whatever it raised; None if it is no longer ours to say."""
+    """Carry the run out and return its outcome, whatever it raised; None if another worker has taken it
+    over."""
     try:
         value = await step(run)
         if value is None:
             return SUCCESS
         return value if isinstance(value, OUTCOMES) else Success(value)
     except BaseException as error:
-        # A task that ended by one of these would take its slot with it, or end the event loop.
+        # If the task ended with one of these, its slot would be lost, or the event loop would end.
         return ended_by(run, error)
 
 
@@ -344,13 +344,13 @@ def ended_by(run: RunContext, error: BaseException) -> Outcome | None:
     if isinstance(error, LeaseLost):
         return None
     if isinstance(error, asyncio.CancelledError):
-        # Nothing outside has stopped it: the handler cancelled itself, or a task of its own.
+        # Nothing outside has stopped it: the handler has cancelled itself, or one of its tasks.
         return Failure("CancelledError: the handler was cancelled from within")
     return Failure(describe(error))
 
 
 def stopped(run: RunContext, error: BaseException | None = None) -> Outcome | None:
-    """The outcome of an attempt that was stopped from outside, and then ended by this error."""
+    """The outcome of an attempt that was stopped from outside, and then ended with this error."""
     match run.stop:
         case "timeout":
             why = f"timeout: it was stopped after {counted(run.policy.timeout_seconds, 'second')}"
@@ -364,11 +364,11 @@ def stopped(run: RunContext, error: BaseException | None = None) -> Outcome | No
 
 
 def describe(error: BaseException) -> str:
-    """The error on the first line, then its traceback from the user's first line on. Of a group, those of the
-    errors in it as well."""
+    """The error on the first line, then its traceback from the user's first line on. For a group, also the
+    errors in it."""
     cause = error.__cause__
     if isinstance(cause, StopIteration | GeneratorExit) and isinstance(error, RuntimeError):
-        # What it becomes on its way, as it cannot leave a coroutine or be carried by a future.
+        # A coroutine or a future turns such an error into a RuntimeError.
         error = cause
     parts = [_trace(error), *(describe(each) for each in _parts(error)[:SHOWN_PARTS])]
     text = "\n\n".join(part for part in (clean(_head(error), ERROR_LIMIT // 2), *parts) if part)
@@ -376,7 +376,7 @@ def describe(error: BaseException) -> str:
 
 
 def _head(error: BaseException) -> str:
-    """In a line or so: what it is and what it says, with what it consists of."""
+    """In about one line: the type and the text of the error, and of the errors in a group."""
     name = type(error).__name__
     try:
         text = str(error)

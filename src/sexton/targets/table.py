@@ -1,8 +1,8 @@
 """The table of target kinds, and how a target of a job is read by it.
 
-Sexton's own kinds are listed here. Installed packages add theirs by entry points of the group
-`sexton.targets`, and the setting `targets` names others by their dotted paths. Which kinds there are is a
-matter of the process, as its modules are: a kind that was loaded stays.
+This module lists Sexton's own kinds. Installed packages add theirs by entry points of the group
+`sexton.targets`, and the setting `targets` names others by their dotted paths. The table belongs to the
+process, like its modules: a loaded kind stays.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BUILT_IN: tuple[TargetKind[Any], ...] = (
 )
 NO_HANDLERS: Mapping[str, Handler] = {}
 
-# What the templates of a dead_letter_target find as their payload.
+# The fields of the payload for the templates of a dead_letter_target.
 LETTER = dict.fromkeys(
     ("run_id", "job_id", "job_name", "died_at", "reason", "error", "error_group", "scheduled_at", "trigger",
      "missed", "attempt", "idempotency_key", "parent_run", "payload"),

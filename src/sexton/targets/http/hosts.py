@@ -1,10 +1,9 @@
-"""What a process knows of the hosts it talks to: how many requests are under way, how fast they may go out,
-and whether it is any use to ask at all.
+"""The state of the hosts that a process sends requests to: the running requests, the rate, and the circuit.
 
 A circuit opens after so many failures in a row (no connection, no answer, a status from 500 on) within a
-minute. While it is open nothing is sent; then one request goes as a probe, and its answer closes the circuit
+minute. While it is open, nothing is sent. Then one request goes as a probe, and its answer closes the circuit
 or opens it again. A run that finds a host busy or its circuit open gets `HostBusy` at once, or after a second
-of waiting, with the time to come back: a run that cannot be sent must not keep its slot in the worker.
+of waiting, with the time for the next try: a run that cannot be sent must not keep its slot in the worker.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class HostBusy(Exception):
 
 
 class Hosts:
-    """The hosts by origin (`https://host:443`). Those that nothing is known of any more are forgotten."""
+    """The hosts by origin (`https://host:443`). Hosts without state are forgotten."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -57,13 +56,13 @@ class Hosts:
                 host.leave(probe, permit.good)
 
     def opened(self) -> list[str]:
-        """Origins that are not asked at the moment."""
+        """The origins with an open circuit."""
         now = clock.monotonic()
         return sorted(name for name, host in self._hosts.items() if host.open_until > now)
 
 
 class Permit:
-    """What was learnt of the host from one request: whether it is well, or None for nothing."""
+    """The result of one request: whether the host is healthy, or None if the request does not tell."""
 
     good: bool | None = None
 
@@ -71,7 +70,7 @@ class Permit:
         self.good = status < 500
 
     def failed(self) -> None:
-        """No connection, or no answer; one that was cut short after its status counts as an answer."""
+        """There was no connection, or no answer. An answer that broke off after its status counts as one."""
         if self.good is None:
             self.good = False
 
@@ -100,7 +99,7 @@ class Host:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
-        """One of the requests under way at a time."""
+        """Wait for one of the slots for running requests, and hold it."""
         self._users += 1
         try:
             if self._slots is None:
@@ -123,7 +122,7 @@ class Host:
             self._users -= 1
 
     def enter(self) -> bool:
-        """Past the circuit; whether this request is the probe."""
+        """Pass the circuit; returns whether this request is the probe."""
         self._check_circuit()
         if not self._open:
             return False
@@ -134,7 +133,7 @@ class Host:
         return True
 
     def leave(self, probe: bool, good: bool | None) -> None:
-        """How it went; None: nothing was learnt."""
+        """Note the result of a request; None: it does not tell."""
         if probe:
             self._probing = False
         if good is None or not self._threshold:
@@ -150,7 +149,7 @@ class Host:
             self._open, self.open_until = True, now + self._pause
 
     async def pace(self) -> None:
-        """Wait for this request's turn, if it comes soon. A second's worth may go at once."""
+        """Wait for this request's turn, if it comes soon. The requests of one second may go at once."""
         if not self._rate:
             return
         now, gap = clock.monotonic(), 1 / self._rate

@@ -1,10 +1,10 @@
-"""The one way out: every request that Sexton makes to another server goes through `Outbound.send`.
+"""Every HTTP request that Sexton sends to another server goes through `Outbound.send`.
 
-Names are resolved and sockets made by the guard of `sexton.connections.guard`, for redirects as well. Some
-addresses are never reached: those of the link and of metadata services, in whatever disguise. Private ones
-are reached if the policy says so.
+The guard of `sexton.connections.guard` resolves names and makes sockets, for redirects as well. It never
+allows addresses of the link and of metadata services, in any notation. It allows private addresses if the
+policy does.
 
-Redirects are followed only as often as asked. What is sent and what is read is capped.
+Redirects are followed only as often as the request allows. The sizes of requests and answers are capped.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ CONNECT_SECONDS = 10.0
 LARGEST_REQUEST = 1024 * 1024
 TLS_SECONDS = 60.0
 MOST_CONTEXTS = 1000
-# What a redirect asks for again as it was; the others are followed with a GET.
+# Redirects that repeat the request as it was; the others lead to a GET.
 KEPT = frozenset({307, 308})
-# A time-out says something about the host only if the caller has waited for as long.
+# A time-out counts against the host only if the caller has waited this long.
 PATIENT_SECONDS = 10.0
 REDIRECTS = frozenset({301, 302, 303}) | KEPT
 
@@ -53,8 +53,8 @@ class BadTls(ssl.SSLError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be sent, and how much of an answer is wanted. `private`: names of headers that are sent to
-    the host of the URL only, not where it redirects to."""
+    """A request, and how much of its answer to read. `private`: names of headers for the host of the URL
+    only, not for hosts that it redirects to."""
 
     method: str
     url: str
@@ -70,7 +70,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer; of its body no more than was wanted."""
+    """An answer, with the beginning of its body."""
 
     status: int
     headers: CIMultiDictProxy[str]
@@ -79,7 +79,7 @@ class Reply:
 
 
 class Outbound:
-    """Sends requests. All of a process share one session, one policy and what is known of the hosts."""
+    """Sends requests. All requests of a process share one session, one policy and the state of the hosts."""
 
     def __init__(self, settings: Settings, *, resolver: AbstractResolver | None = None) -> None:
         self.guard = Guard(settings.private_egress(), settings.target_files)
@@ -94,8 +94,8 @@ class Outbound:
             self._session = None
 
     async def send(self, request: Request) -> Reply:
-        """The answer, whatever its status. Raises `RefusedAddress`, `TooLarge`, `HostBusy` (nothing was
-        sent), or what came in between: aiohttp.ClientError, OSError, TimeoutError."""
+        """Returns the answer, whatever its status. Raises `RefusedAddress`, `TooLarge`, `HostBusy` (nothing
+        was sent), or an error of the connection: aiohttp.ClientError, OSError, TimeoutError."""
         if len(request.body) > LARGEST_REQUEST:
             raise TooLarge(f"the body has {len(request.body):,} bytes, more than {LARGEST_REQUEST:,}")
         method, url, headers, body = request.method, request.url, dict(request.headers), request.body
@@ -120,7 +120,7 @@ class Outbound:
                 headers = {
                     name: value for name, value in headers.items() if name.lower() not in request.private
                 }
-                # The certificate was given to be shown to the first host.
+                # The certificate is only for the first host.
                 request = replace(request, tls=request.tls and HttpTls(ca=request.tls.ca))
         raise AssertionError("the last of the redirects returns or raises")
 
@@ -162,7 +162,7 @@ class Outbound:
         return self._session
 
     def _tls(self, files: HttpTls) -> ssl.SSLContext:
-        """The context of these files, made again once one of them has changed."""
+        """The context for these files. It is made again after one of them has changed."""
         now = clock.monotonic()
         known = self._contexts.get(files)
         if known is not None and now - known[2] < TLS_SECONDS:
@@ -187,7 +187,7 @@ class Outbound:
 
 
 def origin(url: str) -> str:
-    """`https://host:443`: what limits and circuits are kept for."""
+    """`https://host:443`: each has its own limits and circuit."""
     parts = urlsplit(url)
     try:
         port = parts.port
@@ -198,7 +198,7 @@ def origin(url: str) -> str:
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
-    """The beginning of the body; the rest is not waited for."""
+    """Read the beginning of the body, and do not wait for the rest."""
     data = b""
     while len(data) <= most:
         chunk = await response.content.read(most + 1 - len(data))
@@ -224,8 +224,8 @@ def _follow(url: str, where: str) -> str:
 
 @contextmanager
 def _noted(permit: Permit, request: Request) -> Iterator[None]:
-    """Failures count against the host, but not those that are the caller's own doing: a short time-out,
-    certificates of its own, and what the guard raises, which aiohttp wraps."""
+    """Count failures against the host, but not those that the caller causes: a short time-out, its own
+    certificates, and the errors of the guard, which aiohttp wraps."""
     try:
         yield
     except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):

@@ -1,7 +1,7 @@
 """The HTTP target: one signed request per attempt.
 
-The signature is that of Standard Webhooks, so any of its libraries can verify it. What may be reached, and
-how much of it at a time, is decided by `outbound`.
+The signature follows Standard Webhooks, so any of its libraries can verify it. `outbound` decides which
+addresses may be reached, and how many requests run at a time.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RETRYABLE = frozenset({408, 425, 429})
 
 
 class OpenHttp:
-    """Turns runs into requests, and answers into outcomes."""
+    """Makes requests from runs, and outcomes from answers."""
 
     def __init__(self, services: TargetServices) -> None:
         self._outbound = services.outbound
@@ -62,7 +62,7 @@ class OpenHttp:
         """The session is the caller's."""
 
     async def _send_revealed(self, target: HttpTarget, run: RunContext) -> Outcome:
-        """Secrets are put in before the template is filled: what the payload holds is data."""
+        """Insert secrets before the template is filled: the payload is data, and never names a secret."""
         tls = target.tls
         url = await self._renderer.address(target.url, "http", run)
         reveal = partial(self._renderer.secrets.reveal, use=await self._renderer.use(run, "http", url))
@@ -97,7 +97,7 @@ class OpenHttp:
                     connect_seconds=target.connect_timeout_seconds,
                     read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
                     tls=target.tls,
-                    # What the job's owner has given in confidence is not for whom the service points to.
+                    # The headers of the job are not for another host that the service redirects to.
                     private=frozenset(map(str.lower, (*target.headers, TOKEN_HEADER, *SIGNATURE))),
                 )
             )
@@ -118,7 +118,7 @@ class OpenHttp:
         except BadRedirect as error:
             return Failure(f"{target.url}: {clean(str(error), 500)}", permanent=True)
         except BadTls as error:
-            # Another worker may have the files, and this one may get them.
+            # Another worker may have the files, or this one may get them later.
             return Failure(clean(str(error.args[-1]), 1000))
         except aiohttp.ConnectionTimeoutError:
             return Failure(
@@ -155,7 +155,7 @@ class OpenHttp:
 
 @command
 async def rotate_signing_secret(context: Context, key: str | None = None) -> list[str]:
-    """Make a new secret; the one before stays valid beside it. Both, the new one first."""
+    """Make a new secret; the previous one stays valid. Returns both, the new one first."""
     present = await signing_secret(context.database, key, context.open)
     both = [new_secret(), present if isinstance(present, str) else present[0]]
     await keep_webhook_secret(context, key, both)
@@ -166,8 +166,8 @@ async def rotate_signing_secret(context: Context, key: str | None = None) -> lis
 async def signing_secret(
     database: Database, key: str | None = None, connection: Connection | None = None
 ) -> Any:
-    """The secret of the installation, made if there is none: `whsec_…`, or a list while it is rotated. With
-    the key for secrets it is kept encrypted."""
+    """The secret of the installation, which is made if there is none: `whsec_…`, or a list during a rotation.
+    With a key for secrets it is encrypted."""
     return await sealed_setting(database, key, WEBHOOK_SECRET, new_secret(), connection)
 
 
@@ -181,7 +181,7 @@ def read_secrets(value: str | Sequence[str]) -> list[bytes]:
 
 
 def render(target: HttpTarget, run: RunContext) -> bytes:
-    """The body: the payload as JSON, if there is one, or the target's own text, filled in."""
+    """The body: the filled template of the target, else the payload as JSON."""
     if target.body is None:
         return b"" if target.method in ("GET", "DELETE") else (run.payload_json or "").encode()
     values = {
@@ -202,7 +202,7 @@ def render(target: HttpTarget, run: RunContext) -> bytes:
         text = values[found[1]]() if found[1] in BODY_NAMES else found[0]
         size += len(text)
         if size > LARGEST_REQUEST:
-            # Before a small template with the payload in it many times has taken all the memory.
+            # A small template may contain the payload many times: stop before it fills the memory.
             raise TooLarge(f"the body has more than {LARGEST_REQUEST:,} characters once it is filled in")
         return text
 
@@ -213,7 +213,7 @@ def request_headers(
     target: HttpTarget, run: RunContext, body: bytes, keys: Sequence[bytes]
 ) -> dict[str, str]:
     now = clock.now()
-    # Ours win over the target's: a job must not forge the headers that a receiver checks.
+    # Our headers win over the target's: a job must not forge headers that a receiver checks.
     ours = {
         "Idempotency-Key": _header(run.idempotency_key),
         "Sexton-Job-Id": run.job_id,
@@ -232,7 +232,7 @@ def request_headers(
 
 
 def signature_headers(message: str, timestamp: int, body: bytes, keys: Sequence[bytes]) -> dict[str, str]:
-    """The headers of Standard Webhooks; the same id at every attempt, a fresh time at each."""
+    """The headers of Standard Webhooks: every attempt has the same id, and its own time."""
     signed = f"{message}.{timestamp}.".encode() + body
     signatures = (base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode() for key in keys)
     listed = " ".join(f"v1,{signature}" for signature in signatures)
@@ -240,7 +240,7 @@ def signature_headers(message: str, timestamp: int, body: bytes, keys: Sequence[
 
 
 def judge(target: HttpTarget, reply: Reply) -> Outcome:
-    """What an answer means for the attempt."""
+    """The outcome of an attempt with this answer."""
     status = reply.status
     if status in target.success_codes if target.success_codes else 200 <= status < 300:
         return Success(captured(target, reply))
@@ -253,7 +253,7 @@ def judge(target: HttpTarget, reply: Reply) -> Outcome:
 
 
 def captured(target: HttpTarget, reply: Reply) -> dict[str, Any]:
-    """What is kept of an answer as the run's result."""
+    """The result of a run, from its answer."""
     kept: dict[str, Any] = {"status": reply.status}
     headers = {
         name.lower(): clean(", ".join(reply.headers.getall(name)), 2000)
@@ -286,5 +286,5 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
 
 
 def _header(text: str) -> str:
-    """Keys come from templates and payloads: no line breaks, and only what a header can carry."""
+    """A key as a header: keys come from templates and payloads, and may hold any character."""
     return "".join(char if " " <= char <= "~" else "?" for char in text)

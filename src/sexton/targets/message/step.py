@@ -1,7 +1,7 @@
-"""The message target: what a run is, to a broker. Success is the broker's acknowledgement.
+"""The message target: it sends a run to a broker. The broker's acknowledgement is its success.
 
-The runs of a worker share one connection per address. One on which something went wrong is given up, and the
-next attempt makes a new one.
+The runs of a worker share one connection per address. After an error the connection is closed, and the next
+attempt makes a new one.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class _Connection:
 
 
 class Pool:
-    """Connections by broker and address; the one that was used least lately makes room."""
+    """Connections by broker and address; the least recently used one makes room."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -111,7 +111,7 @@ class Pool:
             return Failure(f"{broker}: {type(error).__name__}: {reason}")
 
     async def pinned(self, address: Address, field: str) -> Address:
-        """The address as it may be dialled."""
+        """The address with checked IP addresses."""
         return await pinned(address, self._guard, field)
 
     async def close(self) -> None:
@@ -138,7 +138,7 @@ class Pool:
             return connection.publisher
 
     def _give_up(self, connection: _Connection, publisher: Publisher | None) -> None:
-        """Another attempt may have a new one already."""
+        """Close the connection, unless another attempt has a new one already."""
         if publisher is None or connection.publisher is not publisher:
             return
         connection.publisher = None
@@ -156,7 +156,7 @@ async def _close(publisher: Publisher) -> None:
 
 
 def envelope(run: RunContext, token: str | None = None) -> bytes:
-    """The payload and everything a receiver may want to know of the run; with `token` it reports its end."""
+    """The payload with everything about the run. With `token` the receiver reports the end."""
     payload = msgspec.Raw((run.payload_json or "null").encode())
     content: dict[str, Any] = {
         "payload": payload,
@@ -188,5 +188,5 @@ def id_headers(run: RunContext) -> dict[str, str]:
 
 
 def one_line(text: str) -> str:
-    """What a payload puts into a header must not end it."""
+    """A text without characters that would end a header: it may come from a payload."""
     return "".join(char if char.isprintable() else " " for char in text)

@@ -1,16 +1,16 @@
 """Starts a command and ends everything that the command started. Linux only.
 
-A process that has left its process group (by setsid, or by forking twice) cannot be found by a signal to the
-group. The supervisor is therefore a child subreaper: the kernel makes it the parent of every descendant whose
-own parent has ended, so nothing leaves its tree. SIGTERM asks the command to end; SIGINT kills the tree. Once
-the command has ended the supervisor kills what is left, and ends with the command's exit code or by its
+A signal to a process group does not reach a process that has left the group (by setsid, or by a double fork).
+So the supervisor is a child subreaper: the kernel makes it the parent of every descendant whose own parent
+has ended, so nothing leaves its tree. SIGTERM asks the command to end; SIGINT kills the tree. After the
+command has ended, the supervisor kills the other processes, and ends with the command's exit code or by its
 signal.
 
-It is a program of its own, started as `python -I -S /proc/self/fd/N LOGIN FD DIRECTORY PROGRAM WORD…`; the
-worker has the text of this file in N. It imports only what starts fast. LOGIN is `-`, or `uid:gid,gid…` of
-the account that the command runs as. The supervisor keeps its own account, so that such a command cannot end
-it. What a job decides does not reach the supervisor itself: the command's environment is in the file FD, and
-DIRECTORY is entered as that account.
+It is a separate program, started as `python -I -S /proc/self/fd/N LOGIN FD DIRECTORY PROGRAM WORD…`; the
+worker has the text of this file in N. It imports only modules that load fast. LOGIN is `-`, or `uid:gid,gid…`
+of the account of the command. The supervisor keeps its own account, so that such a command cannot end it. The
+values of a job do not reach the supervisor itself: the command's environment is in the file FD, and the
+supervisor enters DIRECTORY as that account.
 """
 
 import ctypes
@@ -20,7 +20,7 @@ import sys
 from types import FrameType
 
 PR_SET_CHILD_SUBREAPER = 36
-# A process that the kernel does not let go of must not keep a run for ever.
+# A process that the kernel does not release must not block a run for ever.
 MOST_SECONDS = 5
 PAUSE_SECONDS = 0.01
 # How often children are killed between two looks at the whole tree.

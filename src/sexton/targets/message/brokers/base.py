@@ -1,7 +1,8 @@
-"""What a broker is to the message target: it connects to an address, and publishes until it is closed.
+"""The contract of a broker for the message target: it connects to an address, and publishes until it is
+closed.
 
-`publish` returns once the broker has the message, with what it said. It raises `Refused` for what the broker
-would say no to again; anything else that goes wrong is worth a retry, on a new connection.
+`publish` returns once the broker has the message, with its answer. It raises `Refused` if the broker would
+refuse again; after any other error a retry on a new connection makes sense.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PUBLISH_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """`number` names the message: brokers that know duplicates know them by it."""
+    """`number` identifies the message: brokers recognise duplicates by it."""
 
     topic: str
     body: bytes
@@ -58,7 +59,7 @@ async def connect(broker: str, url: str, guard: Guard) -> Publisher:
 
 
 async def pinned(address: Address, guard: Guard, field: str = FIELD) -> Address:
-    """The address as it may be dialled."""
+    """The address with checked IP addresses."""
     try:
         return await guard.pin(address, field=field)
     except RefusedAddress as error:

@@ -1,4 +1,4 @@
-"""Kafka: acknowledged by all replicas in sync, by a producer that does not double what it sends again."""
+"""Kafka: all replicas in sync acknowledge, and the producer is idempotent."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ async def connect(address: Address, guard: Guard) -> KafkaPublisher:
 
 
 def _guard_brokers(producer: AIOKafkaProducer, guard: Guard, context: NamedContext | None) -> None:
-    """The brokers of a cluster are named by its answers: each is dialled at an address that was checked."""
+    """Connect to each broker only at a checked address: the answers of the cluster name its brokers."""
     client: Any = producer.client
     dial, known = client._get_conn, client.cluster.broker_metadata
     checked: dict[Any, Any] = {}
-    # Of two brokers with one address, the one that is being dialled has its name in the context.
+    # Two brokers may share an address: while connecting, the context has the name of the right one.
     lock = asyncio.Lock()
 
     async def dial_checked(node: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""NATS: a subject that a JetStream stream takes; it drops what it has had under the same number."""
+"""NATS: a subject that a JetStream stream takes; the stream drops duplicates by their number."""
 
 from __future__ import annotations
 

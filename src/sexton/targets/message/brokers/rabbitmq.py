@@ -1,4 +1,4 @@
-"""RabbitMQ: persistent messages with publisher confirms, returned if no queue takes them."""
+"""RabbitMQ: persistent messages with publisher confirms; the broker returns a message that no queue takes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """SQS: a queue by its name or its URL. A FIFO queue gets the idempotency key to know duplicates by.
 
-`sqs://REGION` with the credentials of the worker's environment, `sqs://KEY:SECRET@REGION` with its own;
-`http://KEY:SECRET@host:port?region=…` is a service that speaks the same. The worker's credentials go to AWS,
-or to the endpoint that its environment names (`AWS_ENDPOINT_URL_SQS`), never to a host that a job names.
+`sqs://REGION` uses the credentials of the worker's environment, `sqs://KEY:SECRET@REGION` its own;
+`http://KEY:SECRET@host:port?region=…` is a compatible service. The worker's credentials go to AWS, or to the
+endpoint of its environment (`AWS_ENDPOINT_URL_SQS`), never to a host that a job names.
 """
 
 from __future__ import annotations
