@@ -304,7 +304,7 @@ def _made(node: ast.AST | None, known: Mapping[str, Maker]) -> tuple[str, ast.ex
 
 
 def _makers(tree: ast.AST) -> dict[str, Maker]:
-    """The classes of errors, and the functions of a module that return one of them with their own arguments."""
+    """The classes of errors, and the functions of a module that return one with their own arguments."""
     found = dict(CLASSES)
     for _ in range(2):  # one may call another
         for each in ast.walk(tree):
