@@ -90,6 +90,7 @@ def _pages(url: str) -> dict[str, str]:
         "content-entity": "/content/entities/post/1",
         "campaigns": "/notifications/campaigns",
         "campaign": f"/notifications/campaigns/{campaign}",
+        "new-campaign": f"/notifications/campaigns/new?template={template}",
         "messages": "/notifications/messages",
         "message": f"/notifications/messages/{message}",
         "templates": "/notifications/templates",

@@ -3440,6 +3440,12 @@ export interface Operations {
     body: null
     answer: CampaignCheck
   }
+  'POST /campaigns/preview': {
+    path: null
+    query: null
+    body: CampaignSpec
+    answer: CampaignCheck
+  }
   'POST /campaigns/{campaign}/start': {
     path: { campaign: string }
     query: null

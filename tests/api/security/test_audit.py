@@ -51,7 +51,13 @@ NOT_AUDITED = {
     "mark_recipient_inbox": "a recipient reads her own, kept in the events of the message",
 }
 # Operations that read, or only try something out.
-CHANGE_NOTHING = {"preview_spec", "explain_schedule_text", "preview_template", "check_campaign"}
+CHANGE_NOTHING = {
+    "preview_spec",
+    "explain_schedule_text",
+    "preview_template",
+    "check_campaign",
+    "preview_campaign",
+}
 CHANGING = [one for one in operations() if one.method != "GET"]
 AUDITED = [one for one in CHANGING if one.name not in NOT_AUDITED]
 # What is known of a secret or a link is not told.

@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 import asyncpg
 import pytest
 
+from sexton.errors import NotFound
 from sexton.notifications.campaigns import expansion
 from sexton.notifications.campaigns.audience import upload
 from sexton.notifications.campaigns.campaign import create_campaign
-from sexton.notifications.campaigns.check import check_campaign
+from sexton.notifications.campaigns.check import check_campaign, preview_campaign
 from sexton.notifications.campaigns.expansion import ZoneTimes, expand, find_audience
 from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, WhenPast
 from sexton.notifications.campaigns.view import get_campaign
@@ -148,17 +149,33 @@ async def test_a_check_before_finds_what_the_ledger_has_after(context: Context, 
     await add_recipients(database, 5, prefix="out", opt_outs=[{"channel": "email"}], fields={"country": "DE"})
     await add_recipients(database, 5, prefix="topic", opt_outs=[{"topic": "news"}], fields={"country": "DE"})
     spec = campaign(local_time="2027-03-20 08:00", topic="news", template_vars={"shop": "here"})
+    preview = await preview_campaign(context, spec)
+    assert await fetchval(context, "select count(*) from sexton.campaigns") == 0
     await create_campaign(context, spec)
     number = await fetchval(context, "select max(id) from sexton.campaigns")
     before = await check_campaign(context, number)
     while not await _slice(context, number):
         pass
-    assert await check_campaign(context, number) == before
+    assert preview == await check_campaign(context, number) == before
     assert (before.recipients, before.incomplete, before.unreachable) == (75, 5, 10)
     assert before.missing_variables == ["country"]
     # The values of the campaign and of its recipients are where they are; a row has only what is its own.
     [row] = await fetch(context, "select vars from sexton.messages where user_id = 'u2'")
     assert row["vars"] is None
+
+
+async def test_a_preview_of_recipients_by_name_keeps_no_list(context: Context, database: Database) -> None:
+    await add_template(database)
+    await add_recipients(database, 4, zones=("Europe/Berlin",))
+    named = AudienceSpec(user_ids=["u1", "u2", "u2", "stranger"])
+    found = await preview_campaign(context, campaign(audience=named, send_at=NOW))
+    assert (found.recipients, found.duplicates, found.unknown) == (2, 1, 1)
+    [zone] = found.zones
+    assert (zone.timezone, zone.send_at_utc, zone.recipients) == ("Europe/Berlin", NOW, 2)
+    assert await fetchval(context, "select count(*) from sexton.audiences") == 0
+    with pytest.raises(NotFound) as refused:
+        await preview_campaign(context, campaign(audience=AudienceSpec(segment="nothing")))
+    assert refused.value.code == "segment_not_found"
 
 
 async def test_a_list_with_variables_strangers_and_doubles(context: Context, database: Database) -> None:

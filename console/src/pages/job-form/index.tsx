@@ -6,9 +6,10 @@ import { keepPreviousData, useQuery, useQueryClient, type UseQueryResult } from 
 import { useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { ApiError, call, callExact } from '@/api/client'
-import { NotJson, parseExact, writeExact } from '@/api/exact'
+import { writeExact } from '@/api/exact'
 import type { JobSpec, JobView, PreviewInCompany, Trial } from '@/api/schema'
 import { locale, t, tn } from '@/i18n'
+import { errorAt, FieldError, parsedAt } from '@/parts/field'
 import { browserZone, duration, shortly, validZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
@@ -82,29 +83,12 @@ export function draftOf(job: JobView): Draft {
 export function specOf(draft: Draft): Record<string, unknown> {
   const { targetKind, handler, url, method, targetJson, payload, labels, ...plain } = draft
   const spec: Record<string, unknown> = { ...plain, description: draft.description || null, owner: draft.owner || null }
-  spec['payload'] = payload.trim() ? parsed(payload, 'payload') : null
+  spec['payload'] = payload.trim() ? parsedAt('payload', payload) : null
   spec['labels'] = Object.fromEntries(labels.map((label) => [label.split('=')[0] ?? label, label.split('=').slice(1).join('=')]))
-  if (targetKind === 'json') spec['target'] = parsed(targetJson, 'target')
+  if (targetKind === 'json') spec['target'] = parsedAt('target', targetJson)
   else if (targetKind === 'http') spec['target'] = { http: { url, method } }
   else if (handler) spec['target'] = { handler }
   return spec
-}
-
-class FieldError extends Error {
-  constructor(
-    readonly field: string,
-    message: string,
-  ) {
-    super(message)
-  }
-}
-
-function parsed(text: string, field: string): unknown {
-  try {
-    return parseExact(text)
-  } catch (error) {
-    throw new FieldError(field, error instanceof NotJson ? `${t('This is not JSON')}: ${error.message}` : String(error))
-  }
 }
 
 function Form({ before, draft: first }: { before: JobView | null; draft: Draft }) {
@@ -209,12 +193,6 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
 /** Only what differs: others may have changed the rest. */
 export function changesOf(spec: Record<string, unknown>, before: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(spec).filter(([name, value]) => writeExact(value, 0) !== writeExact(before[name], 0)))
-}
-
-function errorAt(error: unknown, name: string): string | undefined {
-  if (error instanceof FieldError) return error.field === name ? error.message : undefined
-  if (!(error instanceof ApiError) || error.field?.split('.')[0] !== name) return undefined
-  return [error.message, error.hint].filter(Boolean).join(' · ')
 }
 
 function overlapText(value: string): string {

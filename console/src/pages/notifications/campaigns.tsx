@@ -16,6 +16,7 @@ import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { localTime } from './campaign'
 import { campaignAction } from './many'
+import { NewCampaignButton } from './new-campaign'
 
 export function doneShare({ counts }: Pick<CampaignView, 'counts'>): number {
   return counts.total ? ((counts.total - counts.left) / counts.total) * 100 : 0
@@ -63,7 +64,7 @@ export function Campaigns() {
       to={(each) => `/notifications/campaigns/${each.campaign_id}`}
       filters={[{ name: 'search', label: t('Part of the name'), kind: 'text' }, { name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}
       bulk={bulk}
-      empty={<Empty title={t('No campaigns yet')} command="sexton campaigns create --name spring --template-id spring --segment customers --local-time '2027-03-14 08:00'">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
+      empty={<Empty title={t('No campaigns yet')} action={<NewCampaignButton />} command="sexton campaigns create --name spring --template-id spring --segment customers --local-time '2027-03-14 08:00'">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
     />
   )
 }

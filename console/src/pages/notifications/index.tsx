@@ -8,6 +8,7 @@ import { Campaign } from './campaign'
 import { Campaigns } from './campaigns'
 import { Channels } from './channels'
 import { Message, Messages } from './messages'
+import { NewCampaign, NewCampaignButton } from './new-campaign'
 import { Recipient, Recipients } from './recipients'
 import { NewTemplate, Template } from './template'
 import { NewTemplateButton, Templates } from './templates'
@@ -16,6 +17,7 @@ const TABS: [string, string][] = [['campaigns', 'Campaigns'], ['messages', 'Mess
 export default function Notifications() {
   return (
     <Routes>
+      <Route path="campaigns/new" element={<NewCampaign />} />
       <Route path="campaigns/:campaign" element={<Campaign />} />
       <Route path="messages/:message" element={<Message />} />
       <Route path="templates/new" element={<NewTemplate />} />
@@ -32,7 +34,7 @@ function Tabbed() {
   const tab = tabOf(TABS.map(([value]) => value), params['tab'])
   const navigate = useNavigate()
   return (
-    <Page title={t('Notifications')} actions={tab === 'templates' && <NewTemplateButton />}>
+    <Page title={t('Notifications')} actions={tab === 'campaigns' ? <NewCampaignButton /> : tab === 'templates' && <NewTemplateButton />}>
       <Tabs value={tab} onChange={(value) => void navigate(`/notifications/${value}`)} keepMounted={false}>
         <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="campaigns"><Campaigns /></Tabs.Panel>

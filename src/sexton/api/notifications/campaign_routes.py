@@ -72,6 +72,9 @@ GET_CAMPAIGN_PROGRESS = Route(
     "GET", "/campaigns/{campaign}/progress", TAG, "Show the progress of a campaign", Role.VIEWER
 )
 CHECK_CAMPAIGN = Route("POST", "/campaigns/{campaign}/check", TAG, "Check a campaign", Role.VIEWER)
+PREVIEW_CAMPAIGN = Route(
+    "POST", "/campaigns/preview", TAG, "Preview a campaign", Role.EDITOR, body=CampaignSpec
+)
 START_CAMPAIGN = Route(
     "POST", "/campaigns/{campaign}/start", TAG, "Start a campaign", Role.OPERATOR, body=StartRequest,
     body_optional=True,

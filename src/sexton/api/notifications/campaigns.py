@@ -134,9 +134,7 @@ LINES = 5000
 async def create_campaign(call: Call) -> Answer:
     """A template to an audience. With a time and without `draft` it goes out then; otherwise it is a draft
     until it is started. An audience in SQL needs the role admin in all namespaces."""
-    spec = call.json(CampaignSpec)
-    if spec.audience.sql is not None:
-        call.caller.require(Role.ADMIN, call.context.namespace, cluster=True)
+    spec = _asked(call)
     made = await campaign.create_campaign(call.context, spec, may_query=True)
     return Answer(made, headers={"Location": f"{PREFIX}/campaigns/{made.campaign_id}"})
 
@@ -168,6 +166,16 @@ async def check_campaign(call: Call) -> Answer:
     if number is None:
         raise not_found("campaign", call.path("campaign"))
     return Answer(await campaign_check.check_campaign(call.context, number))
+
+
+@operation(
+    routes.PREVIEW_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, example=REQUEST,
+    answer_example=CHECK,
+)  # fmt: skip
+async def preview_campaign(call: Call) -> Answer:
+    """What the check would say of a campaign like this that were made and started now. Nothing is made, and
+    what it refuses is refused alike."""
+    return Answer(await campaign_check.preview_campaign(call.context, _asked(call), may_query=True))
 
 
 @operation(
@@ -275,6 +283,14 @@ async def delete_audience(call: Call) -> Answer:
     """Campaigns whose messages are written are not affected."""
     await audience.delete_audience(call.context, call.path("audience"))
     return Answer(None)
+
+
+def _asked(call: Call) -> CampaignSpec:
+    """A query of the caller's own reads what all namespaces have."""
+    spec = call.json(CampaignSpec)
+    if spec.audience.sql is not None:
+        call.caller.require(Role.ADMIN, call.context.namespace, cluster=True)
+    return spec
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

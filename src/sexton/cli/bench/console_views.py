@@ -252,6 +252,8 @@ def _products(of: Examples) -> Iterator[PageView]:
         ("by time", {"sort": "-send_at"}),
     ):  # fmt: skip
         yield _list("campaigns", name, f"{notifications}/campaigns", "/campaigns", {"limit": 100}, chosen)
+    form = f"{notifications}/campaigns/new?template=hello"
+    yield _view("campaigns", "new", form, "/templates?limit=50", "/templates/hello")
     campaign = f"/campaigns/{of.campaign}"
     yield _view("campaigns", "one", notifications + campaign, campaign, f"{campaign}/progress")
     for name, chosen in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,6 +56,9 @@ def create(
         str | None,
         Parameter(name="--window", help="Send only at these local times of a recipient: 09:00-20:00."),
     ] = None,
+    dry_run: Annotated[
+        bool, Parameter(name="--dry-run", help="Only show how many it would reach, and when.")
+    ] = False,
 ) -> int:
     """Make a campaign.
 
@@ -74,6 +78,8 @@ def create(
     }
     if window is not None:
         more["window"] = _window(window)
+    if dry_run:
+        return replace(ask, route=routes.PREVIEW_CAMPAIGN).shown(show_check, **more)
     return ask.shown(show, **more)
 
 

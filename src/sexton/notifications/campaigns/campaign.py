@@ -56,55 +56,23 @@ NAME = "campaigns"
 async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bool = False) -> CampaignView:
     """Make a campaign: with a time and without `draft`, it goes at that time. `may_query`: whether the caller
     may ask for an audience in SQL."""
-    now = await context.time()
-    channels = read_channels(spec.channel)
-    template = await _template(context, spec, channels)
-    zone = spec.timezone or await context.fetchval("campaigns/account_zone", namespace=context.namespace)
-    zone = find_zone(zone or "UTC").name
-    send_at, local = _time(spec, zone, now)
-    check_text(spec.name, "name", 200)
-    audience = await _audience(context, spec.audience, may_query=may_query)
+    written = await columns_of(context, spec, may_query=may_query)
+    now, send_at, local = written["now"], written["send_at"], written["local_time"]
     armed = not spec.draft and (send_at is not None or local is not None)
     number: int = await context.fetchval("campaigns/next_id")
     job = await create(context, _job(number, spec.name))
     audience_id = None
     if spec.audience.user_ids is not None:
         audience_id = await _inline(context, spec.audience.user_ids)
-    defaults = template.defaults
     await context.execute(
         "campaigns/create",
+        **written,
         id=number,
-        namespace=context.namespace,
-        name=spec.name,
-        description=spec.description,
-        template_id=spec.template_id,
-        template_version=template.version,
-        channels=channels,
-        vars=msgspec.json.encode(spec.template_vars).decode() if spec.template_vars else None,
-        topic=spec.topic or defaults.get("topic"),
-        urgency=spec.urgency or defaults.get("urgency"),
-        expires_seconds=spec.expires_seconds or defaults.get("expires_seconds"),
-        max_retries=spec.max_retries,
-        retry_seconds=spec.retry_seconds,
-        on_doubt=None if spec.on_doubt is None else spec.on_doubt.value,
-        audience=msgspec.json.encode(spec.audience).decode(),
         audience_id=audience_id,
-        filter=audience,
-        needed=template.needed,
-        send_at=send_at,
-        local_time=local,
-        timezone=zone,
-        when_past=spec.when_past.value,
-        rate=spec.rate,
-        send_window=_window(spec.window),
-        prepare_seconds=spec.prepare_seconds,
-        canary=spec.canary,
-        late_seconds=spec.late_seconds,
         job_id=decode_id("j", job.job_id),
         status=(CampaignStatus.SCHEDULED if armed else CampaignStatus.DRAFT).value,
         armed_at=now if armed else None,
         created_by=context.actor,
-        now=context.now,
     )
     context.changed(
         "campaign.created",
@@ -116,6 +84,46 @@ async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bo
     if armed:
         await _set_off(context, number, job.job_id, send_at, local, spec.prepare_seconds, now)
     return await view(context, number)
+
+
+async def columns_of(context: Context, spec: CampaignSpec, *, may_query: bool) -> dict[str, Any]:
+    """What the row of a campaign takes from what was asked for. Refuses what cannot be."""
+    now = await context.time()
+    channels = read_channels(spec.channel)
+    template = await _template(context, spec, channels)
+    zone = spec.timezone or await context.fetchval("campaigns/account_zone", namespace=context.namespace)
+    zone = find_zone(zone or "UTC").name
+    send_at, local = _time(spec, zone, now)
+    check_text(spec.name, "name", 200)
+    defaults = template.defaults
+    return {
+        "namespace": context.namespace,
+        "name": spec.name,
+        "description": spec.description,
+        "template_id": spec.template_id,
+        "template_version": template.version,
+        "channels": channels,
+        "vars": msgspec.json.encode(spec.template_vars).decode() if spec.template_vars else None,
+        "topic": spec.topic or defaults.get("topic"),
+        "urgency": spec.urgency or defaults.get("urgency"),
+        "expires_seconds": spec.expires_seconds or defaults.get("expires_seconds"),
+        "max_retries": spec.max_retries,
+        "retry_seconds": spec.retry_seconds,
+        "on_doubt": None if spec.on_doubt is None else spec.on_doubt.value,
+        "audience": msgspec.json.encode(spec.audience).decode(),
+        "filter": await _audience(context, spec.audience, may_query=may_query),
+        "needed": template.needed,
+        "send_at": send_at,
+        "local_time": local,
+        "timezone": zone,
+        "when_past": spec.when_past.value,
+        "rate": spec.rate,
+        "send_window": _window(spec.window),
+        "prepare_seconds": spec.prepare_seconds,
+        "canary": spec.canary,
+        "late_seconds": spec.late_seconds,
+        "now": now,
+    }
 
 
 @command

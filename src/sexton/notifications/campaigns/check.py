@@ -1,7 +1,9 @@
-"""`check`: what a campaign would do, before its ledger is written. The same audience, and nothing is made."""
+"""What a campaign would do, before it is made or its ledger is written. The same audience, and nothing is
+written."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import asyncpg
@@ -9,8 +11,10 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.notifications.campaigns.audience import CHUNK, Member, find_list, found_by, get_segment
+from sexton.notifications.campaigns.campaign import columns_of
 from sexton.notifications.campaigns.expansion import ZoneTimes
 from sexton.notifications.campaigns.segment_filter import compile_filter
+from sexton.notifications.campaigns.spec import CampaignSpec
 from sexton.notifications.campaigns.view import CampaignCheck, check_of, view
 from sexton.postgres.transaction import Context, query
 
@@ -33,7 +37,14 @@ async def check_campaign(context: Context, number: int) -> CampaignCheck:
     return await _look(context, row)
 
 
-async def _look(context: Context, row: asyncpg.Record) -> CampaignCheck:
+@query
+async def preview_campaign(context: Context, spec: CampaignSpec, *, may_query: bool = False) -> CampaignCheck:
+    """What a campaign would do that were made and started now. Nothing is made."""
+    row = await columns_of(context, spec, may_query=may_query)
+    return await _look(context, {**row, "audience_id": None, "armed_at": row["now"]})
+
+
+async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> CampaignCheck:
     statement, named = await _audience(context, row)
     sums: dict[str, Any] = dict.fromkeys(SUMMED, 0)
     zones: dict[str, int] = {}
@@ -68,13 +79,16 @@ async def _look(context: Context, row: asyncpg.Record) -> CampaignCheck:
     return check_of({**sums, "skipped": skipped, "needed": row["needed"]}, told, whole=whole)
 
 
-async def _audience(context: Context, row: asyncpg.Record) -> tuple[str, dict[str, Any]]:
+async def _audience(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> tuple[str, dict[str, Any]]:
     asked = msgspec.json.decode(row["audience"])
     if asked.get("list") is not None:
         found = await find_list(context, asked["list"])
         return "campaigns/check_list", {"audience_id": found["id"]}
     if row["audience_id"] is not None:
         return "campaigns/check_list", {"audience_id": row["audience_id"]}
+    if asked.get("user_ids") is not None:  # not kept yet
+        ids = asked["user_ids"]
+        return "campaigns/check_found", {"user_ids": ids, "vars": [None] * len(ids)}
     if asked.get("sql") is not None:
         members: list[Member] = []
         async for chunk in found_by(context, asked["sql"], most=20 * CHUNK):
