@@ -1280,6 +1280,7 @@ const de: Readonly<Record<string, string>> = {
   'Shard': 'Shard',
   'Leader': 'Leiter',
   'Epoch': 'Epoche',
+  'stopped': 'beendet',
   'Shard by shard': 'Shard für Shard',
   'Led since': 'Geleitet seit',
   'Number or leader': 'Nummer oder Leiter',

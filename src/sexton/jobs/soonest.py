@@ -36,7 +36,7 @@ async def soonest(
     limit, if there are."""
     meant = {name: value for name, value in filters.items() if name != "limit"}
     async with context.planned_anew():
-        few = await expected(context, "jobs/list_matching", **meant) <= MOST_SORTED
+        few = await expected(context, "jobs/list_matching", most=None, **meant) <= MOST_SORTED
     found = None if few else await _from_timers(context, due_at, after, filters)
     if found is None:
         async with context.planned_anew():

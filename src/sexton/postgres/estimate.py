@@ -24,20 +24,21 @@ class Total(msgspec.Struct, frozen=True):
         return {**shown, "Sexton-Total-Estimated": "true"} if self.estimated else shown
 
 
-async def total(context: Context, statement: str, **parameters: Any) -> Total:
-    """How many rows a statement returns. Its parameter `most` bounds how many it reads. Call it inside a
+async def total(context: Context, statement: str, *, bound: str = "most", **parameters: Any) -> Total:
+    """How many rows a statement returns. Its parameter `bound` bounds how many it reads. Call it inside a
     query."""
     async with context.planned_anew():
-        text, arguments = context.database.prepared(statement, most=MOST_EXACT + 1, **parameters)
+        most = {bound: MOST_EXACT + 1}
+        text, arguments = context.database.prepared(statement, **most, **parameters)
         count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
         if count <= MOST_EXACT:
             return Total(count)
-        return Total(max(count, await expected(context, statement, **parameters)), estimated=True)
+        rows = await expected(context, statement, **{bound: None}, **parameters)
+        return Total(max(count, rows), estimated=True)
 
 
 async def expected(context: Context, statement: str, **parameters: Any) -> int:
-    """How many rows the planner expects of a statement with the parameter `most`. Call it where statements
-    are `planned_anew`."""
-    text, arguments = context.database.prepared(statement, most=None, **parameters)
+    """How many rows the planner expects of a statement. Call it where statements are `planned_anew`."""
+    text, arguments = context.database.prepared(statement, **parameters)
     plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
     return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])

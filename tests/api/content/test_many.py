@@ -179,6 +179,8 @@ async def test_releases_are_moved_called_off_and_restored(api: Api) -> None:
     assert (await act_on_releases(api, "move", {"search": "spring"}, days=2, force=True)).json()[
         "ids"
     ] == refs
+    first = await api("GET", "/content/releases?limit=1&search=spring")
+    assert first.headers["sexton-total"] == "2"
     moved = (await api("GET", f"/content/releases/{refs[0]}")).json()
     assert moved["scheduled_at_utc"] == "2099-03-29T09:00:00Z"
     assert (await act_on_releases(api, "approve", {"all": True})).json()["ids"] == [refs[1]]

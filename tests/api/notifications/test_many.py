@@ -150,3 +150,24 @@ async def test_roles_are_those_of_the_single_operations(database: Database) -> N
             for role, headers in keys.items():
                 reply = await act(api, what, action, {"all": True}, headers, dry_run=True)
                 assert (reply.status == 200) == role.allows(needed), (what, role)
+
+
+async def test_the_first_page_of_a_list_says_how_many_there_are(api: Api) -> None:
+    for name in ("test-1", "test-2", "ann"):
+        assert (await api("PUT", f"/recipients/{name}", RECIPIENT)).status == 200
+        assert (await api("PUT", f"/templates/{name}", TEMPLATE)).status == 200
+    assert (await api("PUT", "/templates/hello", TEMPLATE)).status == 200
+    for name in ("spring one", "spring two", "autumn"):
+        await campaign(api, name)
+    for path, total in (
+        ("/recipients?limit=1", "3"), ("/recipients?search=test-&limit=1", "2"), ("/recipients", "3"),
+        ("/templates?limit=1&sort=-template_id", "4"), ("/templates?search=test-", "2"),
+        ("/campaigns?limit=1&sort=name", "3"), ("/campaigns?search=spring&limit=1", "2"),
+        ("/campaigns?status=draft&limit=1", "0"),
+    ):  # fmt: skip
+        page = await api("GET", path)
+        assert page.headers["sexton-total"] == total, path
+        assert "sexton-total-estimated" not in page.headers
+    link = (await api("GET", "/recipients?limit=1")).headers["link"]
+    rest = await api("GET", link.split("</api/v1")[1].split(">")[0])
+    assert "sexton-total" not in rest.headers

@@ -39,6 +39,7 @@ export function Nodes({ nodes }: { nodes: NodeView[] }) {
       tellUndo(undo ? t('{name} goes on', { name: node.name }) : t('{name} drains', { name: node.name }), () => send(node, !undo))
     },
   })
+  const states = [...new Set(nodes.map((node) => node.state))].sort()
   const columns: ColumnDef<NodeView>[] = [
     { id: 'name', header: () => t('Node'), cell: ({ row: { original: node } }) => <strong>{node.name}</strong>, meta: { sort: 'name', value: (node) => node.name } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: node } }) => <Status status={node.state} />, meta: { sort: 'state', value: (node) => node.state } },
@@ -59,7 +60,7 @@ export function Nodes({ nodes }: { nodes: NodeView[] }) {
       columns={columns}
       whole={{ rows: nodes, text: (node) => [node.name, node.state, node.version, ...node.roles, ...node.handlers, ...node.queues].join(' '), values: { state: (node) => node.state } }}
       keyOf={(node) => node.node_id}
-      filters={[{ name: 'node', label: t('Name, role or version'), kind: 'text', width: 190 }, { name: 'state', label: t('State'), options: ['live', 'draining', 'dead'].map((value) => ({ value, label: t(value) })), width: 120 }]}
+      filters={[{ name: 'node', label: t('Name, role or version'), kind: 'text', width: 190 }, { name: 'state', label: t('State'), options: states.map((value) => ({ value, label: t(value) })), width: 120 }]}
       searchName="node"
       empty={<Empty title={t('No node runs')} command="sexton up">{t('A node schedules, works or answers requests.')}</Empty>}
     />

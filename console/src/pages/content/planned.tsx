@@ -41,10 +41,10 @@ export function Planned() {
   const columns = useMemo((): ColumnDef<ScheduleView>[] => [
     { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: each } }) => <Link to={pathOf(each)} className="link">{nameOf(each)}</Link> },
     { id: 'action', header: () => t('Action'), cell: ({ row: { original: each } }) => <Action each={each} />, meta: { width: 112, hide: 'sm' } },
-    { id: 'status', header: () => t('State'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 112, narrow: 104 } },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => <Time at={each.scheduled_at_utc} zone={each.timezone} show="both" />, meta: { sort: 'scheduled_at', width: 196, narrow: 92 } },
+    { id: 'status', header: () => t('State'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 112, narrow: 100 } },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => <Time at={each.scheduled_at_utc} zone={each.timezone} show="both" />, meta: { sort: 'scheduled_at', width: 196, narrow: 112 } },
     { id: 'belongs', header: () => t('Part of'), cell: ({ row: { original: each } }) => <Belongs each={each} />, meta: { hide: 'md', width: 84 } },
-    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: each } }) => (each.needs_approval ? <Status status={each.approved_by ? 'done' : 'warning'} label={each.approved_by ?? t('needed')} /> : <span className="quiet">–</span>), meta: { hide: 'lg', width: 132 } },
+    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: each } }) => (each.needs_approval ? <Status status={each.approved_by ? 'done' : 'warning'} label={each.approved_by?.split('@')[0] ?? t('needed')} /> : <span className="quiet">–</span>), meta: { hide: 'lg', width: 132 } },
     { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md', width: 140 } },
   ], [])
   return (

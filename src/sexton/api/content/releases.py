@@ -84,7 +84,8 @@ async def create_release(call: Call) -> Answer:
 @operation(routes.LIST_RELEASES, lists=True, answer=list[ReleaseView], answer_example=[RELEASE_ANSWER])
 async def list_releases(call: Call) -> Answer:
     """In the order of their time."""
-    return call.paged(await release_view.list_releases(call.reading, **call.filters(ReleasesQuery)))
+    page = await release_view.list_releases(call.reading, **call.filters(ReleasesQuery))
+    return await call.counted(page, release_view.count_releases, ReleasesQuery)
 
 
 @operation(routes.GET_RELEASE, answer=ReleaseView, answer_example=RELEASE_ANSWER)

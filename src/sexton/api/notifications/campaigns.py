@@ -142,7 +142,8 @@ async def create_campaign(call: Call) -> Answer:
 @operation(routes.LIST_CAMPAIGNS, lists=True, answer=list[CampaignView], answer_example=[ANSWER])
 async def list_campaigns(call: Call) -> Answer:
     """The latest first."""
-    return call.paged(await campaign_view.list_campaigns(call.reading, **call.filters(CampaignsQuery)))
+    page = await campaign_view.list_campaigns(call.reading, **call.filters(CampaignsQuery))
+    return await call.counted(page, campaign_view.count_campaigns, CampaignsQuery)
 
 
 @operation(routes.GET_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)

@@ -50,7 +50,8 @@ class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 @operation(routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], answer_example=[RECIPIENT])
 async def list_recipients(call: Call) -> Answer:
     """In the order of their ids."""
-    return call.paged(await recipient.list_recipients(call.reading, **call.filters(RecipientsQuery)))
+    page = await recipient.list_recipients(call.reading, **call.filters(RecipientsQuery))
+    return await call.counted(page, recipient.count_recipients, RecipientsQuery)
 
 
 @operation(

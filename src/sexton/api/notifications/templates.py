@@ -41,7 +41,8 @@ TEMPLATE: dict[str, Any] = {
 @operation(routes.LIST_TEMPLATES, lists=True, answer=list[TemplateView], answer_example=[TEMPLATE])
 async def list_templates(call: Call) -> Answer:
     """Their latest versions, in the order of their ids."""
-    return call.paged(await template.list_templates(call.reading, **call.filters(TemplatesQuery)))
+    page = await template.list_templates(call.reading, **call.filters(TemplatesQuery))
+    return await call.counted(page, template.count_templates, TemplatesQuery)
 
 
 @operation(routes.PUT_TEMPLATE, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)

@@ -16,6 +16,7 @@ from sexton.content.releases.preflight import ReleaseFinding
 from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import display
 from sexton.model import decode_id, encode_id
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
@@ -131,6 +132,30 @@ async def list_releases(
     page = [shown[encode_id(RELEASE, number)] for number in numbers[:limit]]
     last = rows[limit - 1] if len(numbers) > limit else None
     return Page(page, None if last is None else encode_cursor(last["scheduled_at"], last["id"]))
+
+
+@query
+async def count_releases(
+    context: Context,
+    *,
+    created_by: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+    search: str | None = None,
+) -> Total:
+    """How many there are of those that a list with these filters shows."""
+    return await total(
+        context,
+        "content/list_releases",
+        bound="limit",
+        namespace=context.namespace,
+        created_by=created_by,
+        start=start,
+        end=end,
+        pattern=f"%{pattern_of(search)}" if search else None,
+        place_at=FIRST,
+        place_id=0,
+    )
 
 
 def _show(row: asyncpg.Record, items: Sequence[asyncpg.Record]) -> ReleaseView:

@@ -14,6 +14,7 @@ from sexton.model import decode_id, encode_id
 from sexton.notifications.campaigns.spec import CampaignSort, CampaignStatus, WhenPast
 from sexton.notifications.campaigns.timing import first_possible
 from sexton.notifications.model import CAMPAIGN
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import (
     Number,
     Page,
@@ -153,6 +154,23 @@ async def list_campaigns(
         for place, row in zip(places, rows, strict=True)
     ]
     return make_page(found, limit)
+
+
+@query
+async def count_campaigns(
+    context: Context, *, status: CampaignStatus | None = None, search: str | None = None
+) -> Total:
+    """How many are in this status and have this in their names."""
+    return await total(
+        context,
+        "campaigns/list",
+        bound="limit",
+        namespace=context.namespace,
+        before=None,
+        status=None if status is None else status.value,
+        pattern=f"%{pattern_of(search)}" if search else None,
+        now=context.now,
+    )
 
 
 @query

@@ -16,6 +16,7 @@ from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.recurring.following import follow_recipients, forget_recipient
 from sexton.notifications.spec import RecipientLine, RecipientSort, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -120,6 +121,13 @@ async def list_recipients(
         limit=limit + 1,
     )
     return make_page([(encode_cursor(row["user_id"]), view(row)) for row in rows], limit)
+
+
+@query
+async def count_recipients(context: Context, *, search: str = "") -> Total:
+    """How many have an id that begins with `search`."""
+    every = {"namespace": context.namespace, "place": "", "first": search, "last": search + LAST_CHARACTER}
+    return await total(context, "recipients/list", bound="limit", **every)
 
 
 @command

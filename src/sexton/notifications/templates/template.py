@@ -21,6 +21,7 @@ from sexton.notifications.templates.rendering import (
     known_locale,
     refused,
 )
+from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -191,6 +192,13 @@ async def list_templates(
         limit=limit + 1,
     )
     return make_page([(encode_cursor(row["template_id"]), _view(row)) for row in rows], limit)
+
+
+@query
+async def count_templates(context: Context, *, search: str = "") -> Total:
+    """How many have an id that begins with `search`."""
+    every = {"namespace": context.namespace, "place": "", "first": search, "last": search + LAST_CHARACTER}
+    return await total(context, "templates/list", bound="limit", **every)
 
 
 @query
