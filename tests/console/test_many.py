@@ -65,7 +65,7 @@ def test_recipients_are_erased_only_with_a_reason_and_their_number(visit: Visit,
     expect(button).to_be_disabled()
     dialog.get_by_role("textbox", name="Type 3 to go on").fill("3")
     button.click()
-    expect(page.get_by_text("3 were changed")).to_be_visible()
+    expect(page.get_by_text("3 recipients were erased")).to_be_visible()
     assert [each["user_id"] for each in ask(server, "GET", "/recipients")] == ["ann"]
     visit.open("/notifications/recipients/ann").get_by_role("button", name="Erase").click()
     dialog = page.get_by_role("dialog")
@@ -135,7 +135,7 @@ def test_templates_and_messages_come_back_by_undo(visit: Visit, server: Server) 
     dialog = choose(page, "Call off")
     dialog.get_by_role("textbox", name="Reason").fill("by mistake")
     dialog.get_by_role("button", name="Call off · 1 message").click()
-    expect(page.get_by_text("1 was changed")).to_be_visible()
+    expect(page.get_by_text("1 message was called off")).to_be_visible()
     assert ask(server, "GET", f"/notifications/{message}")["status"] == "cancelled"
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("It is as it was")).to_be_visible()

@@ -60,7 +60,7 @@ def pages(server: Server) -> list[str]:
         "/dead", "/dead?tab=letters", f"/dead/{dead}", f"/jobs/{job['job_id']}/edit",
         f"/jobs/{job['job_id']}?tab=trends", f"/jobs/{job['job_id']}?tab=changes", "/queues", "/cluster",
         "/calendar", "/calendar?view=day", "/calendar?view=month", "/calendar?view=agenda", "/content/board",
-        "/content/calendar", "/content/windows", "/content/releases", "/content/entities",
+        "/content/calendar", "/content/planned", "/content/windows", "/content/releases", "/content/entities",
         "/content/entities/post/1", f"/content/schedules/{made['schedule_id']}", "/settings",
         "/settings?tab=audit", "/settings?tab=keys", "/settings?tab=namespaces",
         "/playground?schedule=30+2+*+*+*&timezone=Europe/Berlin&compare=0+3+*+*+*",

@@ -19,6 +19,8 @@ export interface ManyAction {
   /** “3 campaigns”: the singular and the plural. */
   things: [string, string]
   effect: ReactNode
+  /** What is told when it is done; without it, that so many were changed. */
+  done?: [string, string]
   destructive?: boolean
   /** The number has to be typed before it is done. */
   typed?: boolean
@@ -76,8 +78,8 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
       act: async (reason) => {
         const done = await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), counts, reason)
         const undo = what.undo
-        if (undo && done.ids.length) tellUndo(told(done), () => takeBack(what.place, undo, done.ids, after))
-        else tell(told(done))
+        if (undo && done.ids.length) tellUndo(told(done, what.done), () => takeBack(what.place, undo, done.ids, after))
+        else tell(told(done, what.done))
         await after()
       },
     })
@@ -105,8 +107,8 @@ function named(action: string, ids: string[]): Wish[] {
 }
 
 /** “12 were changed · 1 was refused: …” */
-export function told({ done, refused, why }: Pick<Done, 'done' | 'refused' | 'why'>): string {
-  const changed = tn('{count} was changed', '{count} were changed', done)
+export function told({ done, refused, why }: Pick<Done, 'done' | 'refused' | 'why'>, words: [string, string] = ['{count} was changed', '{count} were changed']): string {
+  const changed = tn(...words, done)
   return refused ? `${changed} · ${tn('{count} was refused', '{count} were refused', refused)}${why ? `: ${why}` : ''}` : changed
 }
 

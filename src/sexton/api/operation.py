@@ -35,7 +35,6 @@ from sexton.api.shared import accepted_age
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
 from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
-from sexton.postgres.estimate import Total
 from sexton.postgres.page import Page
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
@@ -178,18 +177,6 @@ class Call:
         """A page of a list, with a link to the next one."""
         link = self.next_link(cursor=page.cursor) if page.cursor else {}
         return Answer(page.items, headers={**link, **(headers or {})})
-
-    async def counted(
-        self, page: Page[Any], count: Callable[..., Awaitable[Total]], query: type[Query]
-    ) -> Answer:
-        """A page of a list. The first one says how many rows there are in all; `count` has the filters."""
-        chosen = self.filters(query)
-        if chosen.pop("cursor") is not None:
-            return self.paged(page)
-        for name in ("limit", "sort"):
-            chosen.pop(name)
-        total = Total(len(page.items)) if page.cursor is None else await count(self.reading, **chosen)
-        return self.paged(page, total.headers())
 
     def next_link(self, **changes: str) -> dict[str, str]:
         """The `Link` header to the next page: this request with changed parameters."""

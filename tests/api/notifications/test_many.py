@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sexton.config import Settings
+from sexton.model import decode_id
 from sexton.postgres.database import Database
 from sexton.security.role import Role
 from tests.api.conftest import Api, Reply, serve
@@ -123,7 +124,8 @@ async def test_a_message_that_was_called_off_is_restored(api: Api, database: Dat
     assert counted["matched"] == 2
     async with database.connection() as connection:
         await connection.execute(
-            database.sql("update sexton.messages set scheduled_at = '2020-01-01' where id = 2")
+            database.sql("update sexton.messages set scheduled_at = '2020-01-01' where id = $1"),
+            decode_id("n", ids[1]),
         )
     told = (await act(api, "notifications", "restore", {"ids": ids}, WHY)).json()
     assert (told["notification_ids"], told["refused"][0]["code"]) == (ids[:1], "time_over")

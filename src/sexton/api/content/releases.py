@@ -7,6 +7,7 @@ from typing import Any
 from sexton.api.content import routes
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, ReleasesQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import counted
 from sexton.api.route import PREFIX
 from sexton.content import notice
 from sexton.content.notice import NoticeView
@@ -85,7 +86,7 @@ async def create_release(call: Call) -> Answer:
 async def list_releases(call: Call) -> Answer:
     """In the order of their time."""
     page = await release_view.list_releases(call.reading, **call.filters(ReleasesQuery))
-    return await call.counted(page, release_view.count_releases, ReleasesQuery)
+    return await counted(call, page, release_view.count_releases, ReleasesQuery)
 
 
 @operation(routes.GET_RELEASE, answer=ReleaseView, answer_example=RELEASE_ANSWER)

@@ -11,6 +11,7 @@ from sexton.api.lines import CSV, chunks_of, is_csv
 from sexton.api.notifications import campaign_routes as routes
 from sexton.api.notifications.campaign_routes import CampaignReason, CampaignsQuery, StartRequest
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import counted
 from sexton.api.route import PREFIX, PageQuery
 from sexton.api.security.guard import LINES_TYPES
 from sexton.errors import InvalidField
@@ -143,7 +144,7 @@ async def create_campaign(call: Call) -> Answer:
 async def list_campaigns(call: Call) -> Answer:
     """The latest first."""
     page = await campaign_view.list_campaigns(call.reading, **call.filters(CampaignsQuery))
-    return await call.counted(page, campaign_view.count_campaigns, CampaignsQuery)
+    return await counted(call, page, campaign_view.count_campaigns, CampaignsQuery)
 
 
 @operation(routes.GET_CAMPAIGN, answer=CampaignView, answer_example=ANSWER)

@@ -11,6 +11,7 @@ from sexton.api.notifications import routes
 from sexton.api.notifications.messages import NOTIFICATION
 from sexton.api.notifications.routes import RecipientsBulkQuery, RecipientsQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import counted
 from sexton.api.security.guard import LINES_TYPES
 from sexton.notifications.recipients import recipient
 from sexton.notifications.recipients.csv_file import RecipientCsv
@@ -51,7 +52,7 @@ class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 async def list_recipients(call: Call) -> Answer:
     """In the order of their ids."""
     page = await recipient.list_recipients(call.reading, **call.filters(RecipientsQuery))
-    return await call.counted(page, recipient.count_recipients, RecipientsQuery)
+    return await counted(call, page, recipient.count_recipients, RecipientsQuery)
 
 
 @operation(

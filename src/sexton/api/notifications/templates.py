@@ -8,6 +8,7 @@ from sexton.api.notifications import routes
 from sexton.api.notifications.messages import NOTIFICATION
 from sexton.api.notifications.routes import TemplateQuery, TemplatesQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import counted
 from sexton.api.route import PageQuery
 from sexton.notifications.read import NotificationView
 from sexton.notifications.spec import PreviewRequest, TemplateSpec, TrialSpec
@@ -42,7 +43,7 @@ TEMPLATE: dict[str, Any] = {
 async def list_templates(call: Call) -> Answer:
     """Their latest versions, in the order of their ids."""
     page = await template.list_templates(call.reading, **call.filters(TemplatesQuery))
-    return await call.counted(page, template.count_templates, TemplatesQuery)
+    return await counted(call, page, template.count_templates, TemplatesQuery)
 
 
 @operation(routes.PUT_TEMPLATE, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)
