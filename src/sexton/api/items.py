@@ -1,5 +1,5 @@
-"""Acting on many things over HTTP: what such requests have in common. A call goes through some of them, and
-says where the next one goes on."""
+"""Acting on many things over HTTP: the common part of such requests. A call acts on some of them, and says
+where the next call continues."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from sexton.refusal import aware
 
 
 def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict[str, Any]]:
-    """The ids of a filter, or its other fields that are given. Refuses one that leaves nothing out, unless it
-    is said that all are meant."""
+    """The ids of a filter, or its other given fields. An empty filter is refused, unless `all` is true."""
     given = {name: value for name, value in msgspec.structs.asdict(chosen).items() if value not in (None, "")}
     every, ids = given.pop("all"), given.pop("ids", None)
     if ids is not None and (given or every):
@@ -39,7 +38,7 @@ def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict
 
 
 async def act(call: Call, wish: ItemsRequest, choice: ItemChoice[Row], work: Work) -> Answer:
-    """Count those that are meant, or do it to the next of them."""
+    """Count the selected things, or act on the next of them."""
     if wish.dry_run:
         return Answer(await count_items(call.context, choice))
     done = await act_on_items(

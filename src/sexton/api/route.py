@@ -75,18 +75,18 @@ Ids = Annotated[
 
 
 class ItemsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How to go through those that are meant."""
+    """How to act on the selected things."""
 
-    dry_run: Annotated[bool, Meta(description="Only say how many are meant, and show some.")] = False
+    dry_run: Annotated[bool, Meta(description="Only count the selected ones, and show some.")] = False
     expected: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse with 409 if more than these are meant.")
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse with 409 if more than this are selected.")
     ] = None
     after: Annotated[
         str | None, Meta(description="Continue after this row: the `cursor` of the previous answer.")
     ] = None
     limit: Annotated[
         int,
-        Meta(ge=1, le=MOST_ITEMS, description="How many at most, in this call: they are changed together."),
+        Meta(ge=1, le=MOST_ITEMS, description="How many at most in this call, all in one transaction."),
     ] = 100
 
 

@@ -203,7 +203,7 @@ def act_alike(
     yes: bool,
     dry_run: bool,
 ) -> int:
-    """The same, where the options of one are none of many; the reason is for the audit of both."""
+    """As `act_on`, but options other than the reason are only for one; the reason is for the audit."""
     if one is None:
         options = dict(ask.given)
         ask.client.reason = options.pop("reason", None) or ask.client.reason
@@ -214,7 +214,7 @@ def act_alike(
 
 
 def act_on_one(ask: Ask, action: str, what: Many, one: str, **options: Any) -> int:
-    """What is done to many only, to one."""
+    """Act on one by the route for many."""
     done = _ask(ask, what, {"action": action, "filter": {"ids": [one]}, **options})
     _show(ask, what, action, done)
     return NOT_DONE if done.refused else DONE

@@ -94,11 +94,11 @@ content (content)  Publish, unpublish and archive entities at a local time.
   add-items       .releases:add_items                    Add actions at the end of a release.
   remove-item     REMOVE_RELEASE_ITEM .schedules:show_release  Remove an action from a release.
   list            .schedules:list_                       List planned actions in the order of their time.
-  show            .schedules:show                        Show a planned action, and how it was carried out.
+  show            .schedules:show                        Show a planned action and its executions.
   calendar        .calendar:calendar  Show a month or a week: what is planned, and what happened.
   reschedule      .schedules:reschedule                  Move an action to another time.
   cancel          .schedules:cancel                      Cancel planned actions.
-  restore         .schedules:restore                     Restore what was called off, before its time.
+  restore         .schedules:restore  Restore a cancelled action or release before its time.
   move            .schedules:move                        Move planned actions by some days or minutes.
   edit-releases   .releases:edit_releases                Cancel, restore, approve or move many releases.
   skip            SKIP_CONTENT .schedules:show_schedule  Skip the next time of a series.
@@ -106,7 +106,7 @@ content (content)  Publish, unpublish and archive entities at a local time.
   approve         .schedules:approve                     Approve actions that need approval.
   occurrences     SCHEDULE_OCCURRENCES .schedules:show_times
                   List the times of an action, with those before and after each.
-  executions      .schedules:executions                  List what was carried out, and how.
+  executions      .schedules:executions                  List executions and their results.
   entities        .schedules:entities                    List entities, show one, or make its next version.
   import          .bulk:import_content                   Plan many actions from JSON lines or CSV.
   feeds           LIST_FEEDS .schedules:show_feeds       List calendar feeds, without their addresses.
@@ -114,7 +114,7 @@ content (content)  Publish, unpublish and archive entities at a local time.
   revoke-feed     REVOKE_FEED feeds:show_revoked         Revoke a calendar feed: its address stops working.
   adapters        .settings:adapters                     List the adapters that were configured, or show one.
   set-adapter     .settings:set_adapter                  Configure an adapter, or change its configuration.
-  remove-adapter  .settings:remove_adapter               Remove an adapter: what is planned with it fails.
+  remove-adapter  .settings:remove_adapter               Remove an adapter: actions planned with it fail.
   notices         GET_NOTICES .settings:show_notices     Show where notices about content are sent.
   set-notices     .settings:set_notices  Send signed webhooks with the results of actions on content.
   remove-notices  REMOVE_NOTICES .settings:show_notices  Stop sending notices.
@@ -125,7 +125,7 @@ notify (notifications)  Send messages at the right local time, and see why they 
   show             GET_NOTIFICATION .notify:show_message         Show a message.
   why              WHY_NOTIFICATION .notify:show_why  Say why a message was sent when it was, or was not.
   cancel           .notify:cancel                                Cancel messages that were not submitted.
-  restore          .notify:restore  Restore a message that was called off, before its time.
+  restore          .notify:restore                               Restore a cancelled message before its time.
   reschedule       .notify:reschedule                            Send a message at another time.
   resend           RESEND_NOTIFICATION .notify:show_message
                    Resend a message that is unconfirmed or has failed.
@@ -171,11 +171,11 @@ campaigns (notifications)  Send a template to many recipients, at their local ti
   list     LIST_CAMPAIGNS .campaigns:show_all    List campaigns, the latest first.
   check    CHECK_CAMPAIGN .campaigns:show_check  Check a campaign: how many, when, who cannot be reached.
   start    .campaigns:start                      Start campaigns: at their time, or at once if they have none.
-  pause    .campaigns:pause                      Pause campaigns: no batch begins any more.
+  pause    .campaigns:pause                      Pause campaigns: no further batch begins.
   resume   .campaigns:resume                     Resume campaigns that are paused, late, or at their canary.
   cancel   .campaigns:cancel                     Cancel campaigns: nothing more goes out.
-  resend   RESEND_CAMPAIGN .campaigns:show       Send again what is unconfirmed: it may arrive twice.
-  confirm  CONFIRM_CAMPAIGN .campaigns:show      Count as sent what is unconfirmed.
+  resend   RESEND_CAMPAIGN .campaigns:show       Resend unconfirmed messages: they may arrive twice.
+  confirm  CONFIRM_CAMPAIGN .campaigns:show      Count unconfirmed messages as sent.
   status   .campaigns:status                     Show the state of a campaign; with --watch, as it changes.
 
 segments (notifications)  Save filters on recipients, for campaigns.
@@ -204,7 +204,7 @@ sequences (notifications)  Send messages with waits between them, until an event
   enter   .sequences:enter                    Enter a recipient into a sequence: each step becomes a message.
   member  GET_SEQUENCE_MEMBER .sequences:show_member  Show a recipient in a sequence, with the messages.
   leave   LEAVE_SEQUENCE .sequences:show_member
-          Stop a sequence for a recipient: what was not submitted is cancelled.
+          Stop a sequence for a recipient: messages not submitted are cancelled.
   event   .sequences:event                    Report what a recipient did: sequences that stop on it end.
   delete  DELETE_SEQUENCE  Delete a sequence. Recipients who entered it keep their messages.
 

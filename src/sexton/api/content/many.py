@@ -27,10 +27,11 @@ from sexton.postgres.transaction import Context
     answer_example={"matched": 4, "done": 4, "ids": ["c_1", "c_2", "c_5", "c_6"]},
 )  # fmt: skip
 async def act_on_content(call: Call) -> Answer:
-    """Calls off, restores, approves or moves the planned actions that a filter means, as it would be done to
-    each: up to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with
-    that as `after` goes on. One that is refused does not keep the others: `refused` says why, by code.
-    `dry_run` counts. Items of releases are changed with their releases; series are not moved together."""
+    """Cancels, restores, approves or moves the planned actions that match a filter, each as the call for one
+    action would: up to `limit` of them, in one transaction. If there are more, the answer has a `cursor`; the
+    same request with it as `after` continues. A refused one does not stop the others: `refused` gives the
+    reasons by code. `dry_run` counts. Items of releases are changed with their releases; series are not moved
+    together."""
     wish = call.json(ContentActionRequest)
     ids, given = chosen_of(wish.filter, "actions")
     by = call.caller.name
@@ -62,10 +63,10 @@ async def act_on_content(call: Call) -> Answer:
     answer_example={"matched": 2, "done": 2, "ids": ["cr_1", "cr_2"]},
 )  # fmt: skip
 async def act_on_releases(call: Call) -> Answer:
-    """Calls off, restores, approves or moves the releases that a filter means, as it would be done to each:
-    up to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with that
-    as `after` goes on. One that is refused does not keep the others: `refused` says why, by code. `dry_run`
-    counts."""
+    """Cancels, restores, approves or moves the releases that match a filter, each as the call for one release
+    would: up to `limit` of them, in one transaction. If there are more, the answer has a `cursor`; the same
+    request with it as `after` continues. A refused one does not stop the others: `refused` gives the reasons
+    by code. `dry_run` counts."""
     wish = call.json(ReleaseActionRequest)
     ids, given = chosen_of(wish.filter, "releases")
     by = call.caller.name
@@ -88,7 +89,7 @@ async def act_on_releases(call: Call) -> Answer:
 
 
 def _meant(row: ScheduleView | ReleaseView, action: str) -> bool:
-    """Whether the action is for this one."""
+    """Whether the action applies to this one."""
     if action == "approve":
         return row.status == "pending" and row.needs_approval and row.approved_by is None
     return row.status == ("cancelled" if action == "restore" else "pending")

@@ -62,29 +62,29 @@ class SchedulesQuery(ScheduleChoice, frozen=True, kw_only=True):
 
 
 class ActionOptions(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How planned things are changed together."""
+    """How many planned actions or releases are changed."""
 
     days: Annotated[
-        Annotated[int, Meta(ge=-3650, le=3650)], about("With `move`: so many days later on the wall clock.")
+        Annotated[int, Meta(ge=-3650, le=3650)], about("With `move`: by how many days on the wall clock.")
     ] = 0
     minutes: Annotated[
-        Annotated[int, Meta(ge=-525_600, le=525_600)], about("With `move`: so many minutes later.")
+        Annotated[int, Meta(ge=-525_600, le=525_600)], about("With `move`: by how many minutes.")
     ] = 0
-    force: Annotated[bool, about("Move or restore them though they contradict other plans.")] = False
+    force: Annotated[bool, about("Move or restore them even if they contradict other plans.")] = False
 
 
 class ContentActionFilter(ScheduleChoice, frozen=True, kw_only=True):
-    """Which planned actions are meant. At least one of the fields, or `all`."""
+    """Which planned actions. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every action is meant.")] = False
+    all: Annotated[bool, about("Select every action.")] = False
     ids: Ids = None
 
 
 PlanAction = Annotated[
     Literal["cancel", "restore", "approve", "move"],
     about(
-        "Call those off that are to come; take that back, where the time is to come; approve those that need "
-        "it; or move them by `days` and `minutes`."
+        "Cancel pending ones; restore cancelled ones before their time; approve those that need it; or move "
+        "them by `days` and `minutes`."
     ),
 ]
 
@@ -164,7 +164,7 @@ class CancelContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=Tr
     """Who cancels it."""
 
     by: Annotated[
-        Annotated[str, Meta(max_length=200)] | None, about("Who calls it off. Default: the caller.")
+        Annotated[str, Meta(max_length=200)] | None, about("Who cancels it. Default: the caller.")
     ] = None
 
 
@@ -211,10 +211,10 @@ CALENDAR = Route(
     query=CalendarQuery,
 )  # fmt: skip
 LIST_EXECUTIONS = Route(
-    "GET", "/content/executions", TAG, "List what was carried out", Role.VIEWER, query=ExecutionsQuery
+    "GET", "/content/executions", TAG, "List executions", Role.VIEWER, query=ExecutionsQuery
 )
 SCHEDULE_EXECUTIONS = Route(
-    "GET", "/content/schedules/{schedule}/executions", TAG, "List how an action was carried out", Role.VIEWER,
+    "GET", "/content/schedules/{schedule}/executions", TAG, "List the executions of an action", Role.VIEWER,
     query=ScheduleExecutionsQuery,
 )  # fmt: skip
 SCHEDULE_OCCURRENCES = Route(
@@ -255,9 +255,9 @@ class ReleasesQuery(ReleaseChoice, frozen=True, kw_only=True):
 
 
 class ReleaseActionFilter(ReleaseChoice, frozen=True, kw_only=True):
-    """Which releases are meant. At least one of the fields, or `all`."""
+    """Which releases. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every release is meant.")] = False
+    all: Annotated[bool, about("Select every release.")] = False
     ids: Ids = None
 
 

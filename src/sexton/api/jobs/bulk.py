@@ -37,7 +37,7 @@ class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     unchanged: Annotated[int, Meta(description="How many were there already, exactly so.")] = 0
     job_ids: Annotated[list[str] | None, Meta(description="Their ids, in order, if asked for.")] = None
     results: Annotated[
-        list[BulkResult] | None, Meta(description="What became of each line, if asked for.")
+        list[BulkResult] | None, Meta(description="The result of each line, if asked for.")
     ] = None
 
 

@@ -74,7 +74,7 @@ class BulkQuery(Query, frozen=True, kw_only=True):
         Meta(description="What to do with a line whose name a job has already: refuse it, or give that job "
              "the definition of the line."),
     ] = "refuse"  # fmt: skip
-    results: Annotated[bool, Meta(description="Answer with what became of each job.")] = False
+    results: Annotated[bool, Meta(description="Answer with the result of each job.")] = False
 
 
 class DeleteQuery(Query, frozen=True, kw_only=True):

@@ -46,9 +46,9 @@ class CampaignReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class CampaignActionFilter(CampaignChoice, frozen=True, kw_only=True):
-    """Which campaigns are meant. At least one of the fields, or `all`."""
+    """Which campaigns. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every campaign is meant.")] = False
+    all: Annotated[bool, about("Select every campaign.")] = False
     ids: Ids = None
 
 
@@ -57,7 +57,7 @@ class CampaignActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=Tru
 
     action: Annotated[
         Literal["start", "pause", "resume", "cancel"],
-        about("Start drafts, pause those that go, resume those that wait, or end those that are not over."),
+        about("Start drafts, pause running ones, resume paused or waiting ones, or cancel those not ended."),
     ]
     filter: Annotated[CampaignActionFilter, about("To which campaigns.")]
 

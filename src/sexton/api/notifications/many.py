@@ -25,7 +25,7 @@ from sexton.notifications.templates.template import TemplateView
 from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context
 
-#: What each action is done to, and what does it.
+#: For each action, the states that it applies to and the command that carries it out.
 CAMPAIGN_WORKS: dict[str, tuple[frozenset[CampaignStatus], Work]] = {
     "start": (frozenset({CampaignStatus.DRAFT}), campaign.start),
     "pause": (
@@ -44,10 +44,10 @@ TEMPLATE_WORKS: dict[str, Work] = {"delete": template.delete_template, "restore"
     answer_example={"matched": 3, "done": 3, "ids": ["k_1", "k_2", "k_5"]},
 )  # fmt: skip
 async def act_on_campaigns(call: Call) -> Answer:
-    """Starts, pauses, resumes or cancels the campaigns that a filter means, as it would be done to each: up
-    to `limit` of them, together. If there are more, the answer has a `cursor`; the same request with that as
-    `after` goes on. One that is refused does not keep the others: `refused` says why, by code. `dry_run`
-    counts. The reason is that of the request."""
+    """Starts, pauses, resumes or cancels the campaigns that match a filter, each as the call for one campaign
+    would: up to `limit` of them, in one transaction. If there are more, the answer has a `cursor`; the same
+    request with it as `after` continues. A refused one does not stop the others: `refused` gives the reasons
+    by code. `dry_run` counts. The reason is that of the request."""
     wish = call.json(CampaignActionRequest)
     ids, given = chosen_of(wish.filter, "campaigns")
     meant, work = CAMPAIGN_WORKS[wish.action]
@@ -68,10 +68,10 @@ async def act_on_campaigns(call: Call) -> Answer:
     answer_example={"matched": 2, "done": 2, "ids": ["old-1", "old-2"]},
 )  # fmt: skip
 async def act_on_templates(call: Call) -> Answer:
-    """Deletes the templates that a filter means, as it would be done to each, or restores deleted ones that
-    are named: up to `limit` of them, together. If there are more, the answer has a `cursor`; the same request
-    with that as `after` goes on. One that is refused does not keep the others: `refused` says why, by code.
-    `dry_run` counts."""
+    """Deletes the templates that match a filter, each as the call for one template would, or restores deleted
+    templates by their ids: up to `limit` of them, in one transaction. If there are more, the answer has a
+    `cursor`; the same request with it as `after` continues. A refused one does not stop the others: `refused`
+    gives the reasons by code. `dry_run` counts."""
     wish = call.json(TemplateActionRequest)
     ids, given = chosen_of(wish.filter, "templates")
     if wish.action == "restore" and ids is None:
@@ -99,10 +99,10 @@ async def act_on_templates(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def act_on_recipients(call: Call) -> Answer:
-    """Erases the recipients that a filter means, as it would be done to each: all traces, for good. Up to
-    `limit` of them are erased together. If there are more, the answer has a `cursor`; the same request with
-    that as `after` goes on. Beside a dry run it needs a reason (`Sexton-Reason`), and its first call the
-    number that is `expected`."""
+    """Erases the recipients that match a filter, each as the call for one recipient would: all their data,
+    for good. Up to `limit` of them are erased in one transaction. If there are more, the answer has a
+    `cursor`; the same request with it as `after` continues. Unless it is a dry run, it needs a reason
+    (`Sexton-Reason`), and the first call needs the `expected` number."""
     wish = call.json(RecipientActionRequest)
     ids, given = chosen_of(wish.filter, "recipients")
     if not wish.dry_run:
@@ -119,12 +119,12 @@ def _check_erasure(wish: RecipientActionRequest, context: Context) -> None:
     """Refuse an erasure that could be an accident."""
     if context.reason is None:
         raise InvalidField(
-            "missing_reason", "no reason is given for what cannot be taken back", field="Sexton-Reason",
+            "missing_reason", "no reason is given, and erasing cannot be undone", field="Sexton-Reason",
             hint="say why in the header Sexton-Reason; it is kept in the audit",
         )  # fmt: skip
     if wish.expected is None and wish.after is None:
         raise InvalidField(
-            "missing_field", "the request does not say how many are to be erased", field="expected",
+            "missing_field", "the expected number of recipients is not given", field="expected",
             hint="count them (dry_run), and give that number",
         )  # fmt: skip
 

@@ -104,7 +104,7 @@ class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fiel
 
     action: Annotated[
         Literal["cancel", "restore"],
-        about("Call those off that were not submitted; or take that back, where the time is to come."),
+        about("Cancel those that were not submitted, or restore cancelled ones before their time."),
     ]
     filter: Annotated[NotificationActionFilter, about("To which messages.")]
     dry_run: Annotated[bool, about("Only count the selected messages, and show some.")] = False
@@ -121,23 +121,23 @@ class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fiel
 
 
 class RecipientActionFilter(IdChoice, frozen=True, kw_only=True):
-    """Which recipients are meant. At least one of the fields, or `all`."""
+    """Which recipients. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every recipient is meant.")] = False
+    all: Annotated[bool, about("Select every recipient.")] = False
     ids: Ids = None
 
 
 class RecipientActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to do, and to which recipients."""
 
-    action: Annotated[Literal["erase"], about("Erase all traces of them.")]
+    action: Annotated[Literal["erase"], about("Erase all their data.")]
     filter: Annotated[RecipientActionFilter, about("To which recipients.")]
 
 
 class TemplateActionFilter(IdChoice, frozen=True, kw_only=True):
-    """Which templates are meant. At least one of the fields, or `all`."""
+    """Which templates. Needs at least one of the fields, or `all`."""
 
-    all: Annotated[bool, about("Say that every template is meant.")] = False
+    all: Annotated[bool, about("Select every template.")] = False
     ids: Ids = None
 
 
@@ -145,7 +145,7 @@ class TemplateActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=Tru
     """What to do, and to which templates."""
 
     action: Annotated[
-        Literal["delete", "restore"], about("Delete them; or take that back, of those that are named.")
+        Literal["delete", "restore"], about("Delete them, or restore deleted ones by their ids.")
     ]
     filter: Annotated[TemplateActionFilter, about("To which templates.")]
 
@@ -158,7 +158,7 @@ ACT_ON_TEMPLATES = Route(
     body=TemplateActionRequest,
 )  # fmt: skip
 ACT_ON_NOTIFICATIONS = Route(
-    "POST", "/notifications/actions", TAG, "Call many messages off, or restore them", Role.OPERATOR,
+    "POST", "/notifications/actions", TAG, "Cancel or restore many messages", Role.OPERATOR,
     body=NotificationActionRequest,
 )  # fmt: skip
 CREATE_NOTIFICATION = Route(

@@ -41,7 +41,7 @@ class Redriven(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many letters were run again; of a dry run, how many would be."""
 
     redriven: Annotated[int | None, Meta(description="How many.")] = None
-    matched: Annotated[int | None, Meta(description="In a dry run: how many are meant.")] = None
+    matched: Annotated[int | None, Meta(description="In a dry run: how many match.")] = None
     estimated: Annotated[bool, Meta(description="True if that is an estimate.")] = False
     sample: Annotated[list[DeadLetter], Meta(description="In a dry run: some of them.")] = field(
         default_factory=list
@@ -52,7 +52,7 @@ class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many letters were discarded; of a dry run, how many would be."""
 
     discarded: Annotated[int | None, Meta(description="How many.")] = None
-    matched: Annotated[int | None, Meta(description="In a dry run: how many are meant.")] = None
+    matched: Annotated[int | None, Meta(description="In a dry run: how many match.")] = None
     estimated: Annotated[bool, Meta(description="True if that is an estimate.")] = False
     sample: Annotated[list[DeadLetter], Meta(description="In a dry run: some of them.")] = field(
         default_factory=list

@@ -173,7 +173,7 @@ class RedriveOneRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class DeadTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where dead letters go, beside being kept."""
+    """Where dead letters are sent in addition."""
 
     target: Annotated[dict[str, Any] | None, Meta(description="An http or message target; null: nowhere.")]
 

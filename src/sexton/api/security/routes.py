@@ -27,7 +27,7 @@ class RotateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long both keys are valid."""
 
     overlap_seconds: Annotated[
-        int, Meta(ge=0, le=LONGEST_OVERLAP, description="How long the old key goes on.")
+        int, Meta(ge=0, le=LONGEST_OVERLAP, description="How long the old key stays valid.")
     ] = 86_400
 
 

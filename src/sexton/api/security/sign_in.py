@@ -69,7 +69,7 @@ class SignInAttempt(msgspec.Struct, frozen=True, array_like=True):
 
 
 class SignInQuery(Query, frozen=True, kw_only=True):
-    next: Annotated[str, Meta(description="The path to go on with.")] = "/"
+    next: Annotated[str, Meta(description="The path to continue with.")] = "/"
 
 
 SIGN_IN = Route("GET", SIGN_IN_PATH, "pages", "Sign in", None, query=SignInQuery, root=True, open=True)

@@ -41,9 +41,7 @@ def release(
 )  # fmt: skip
 def edit_releases(
     ask: Ask,
-    action: Annotated[
-        Literal["cancel", "restore", "approve", "move"], Parameter(help="What is done to them.")
-    ],
+    action: Annotated[Literal["cancel", "restore", "approve", "move"], Parameter(help="What to do.")],
     /,
     *,
     dry_run: many.DryRun = False,

@@ -96,7 +96,7 @@ def list_(
 
 @command(routes.GET_SCHEDULE)
 def show(ask: Ask) -> int:
-    """Show a planned action, and how it was carried out."""
+    """Show a planned action and its executions."""
     if ask.path[0].startswith(RELEASE):
         return replace(ask, route=routes.GET_RELEASE).shown(show_release)
 
@@ -133,8 +133,8 @@ def cancel(
     """Cancel planned actions.
 
     One by its id, or all that match the filters, after you have confirmed how many
-    they are. With what opens a window, the whole window is called off. cr_… is a
-    release.
+    they are. Cancelling the action that opens a window cancels the window. cr_… is
+    a release.
     """
     return _act(ask, "cancel", schedule, routes.CANCEL_RELEASE, yes=yes, dry_run=dry_run)
 
@@ -143,9 +143,9 @@ def cancel(
 def restore(
     ask: Ask, action: Annotated[str, Parameter(help="The action's id, c_…, or a release's, cr_….")], /
 ) -> int:
-    """Restore what was called off, before its time.
+    """Restore a cancelled action or release before its time.
 
-    With what opens a window, the whole window is restored.
+    Restoring the action that opens a window restores the window.
     """
     return many.act_on_one(ask, "restore", _kind(action), action, **ask.given)
 
@@ -218,7 +218,7 @@ def entities(
 
 @command(routes.LIST_EXECUTIONS, without=("entity_id",), names={"entity_type": "--type"})
 def executions(ask: Ask) -> int:
-    """List what was carried out, and how."""
+    """List executions and their results."""
     return ask.shown(show_executions)
 
 

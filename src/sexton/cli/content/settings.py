@@ -36,7 +36,7 @@ def set_adapter(ask: Ask) -> int:
 
 @command(routes.DELETE_ADAPTER)
 def remove_adapter(ask: Ask) -> int:
-    """Remove an adapter: what is planned with it fails."""
+    """Remove an adapter: actions planned with it fail."""
     return ask.shown(lambda _: write(console(), f"removed {ask.path[0]}"))
 
 

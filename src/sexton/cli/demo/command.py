@@ -41,8 +41,8 @@ def demo(
 
     Jobs with some days of history, failures, dead letters, a calendar of content
     and a campaign that goes out, in a data directory of its own: yours is not
-    touched. It goes on with what is there when it is started again. Ctrl-C
-    stops it.
+    touched. When started again, it continues with the existing data. Ctrl-C stops
+    it.
     """
     from sexton.engine.up.machine import supervise
 

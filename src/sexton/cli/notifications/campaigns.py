@@ -87,15 +87,15 @@ def create(
 def start(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Start campaigns: at their time, or at once if they have none.
 
-    One by its id, or all drafts that a filter means, once you have seen how many
-    they are.
+    One by its id, or all drafts that match the filters, after you have confirmed
+    how many they are.
     """
     return _act(ask, "start", campaign, yes=yes, dry_run=dry_run)
 
 
 @command(routes.PAUSE_CAMPAIGN, chosen=routes.CampaignActionFilter)
 def pause(ask: Ask, campaign: Campaign = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
-    """Pause campaigns: no batch begins any more.
+    """Pause campaigns: no further batch begins.
 
     One by its id, or all that match the filters, after you have confirmed how many
     they are.

@@ -101,7 +101,7 @@ def cancel(
 
 @command(routes.ACT_ON_NOTIFICATIONS, without=many.HOW)
 def restore(ask: Ask, message: Annotated[str, Parameter(help="The message's id, n_….")], /) -> int:
-    """Restore a message that was called off, before its time."""
+    """Restore a cancelled message before its time."""
     return many.act_on_one(ask, "restore", many.MESSAGES, message)
 
 
