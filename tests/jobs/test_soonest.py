@@ -10,7 +10,7 @@ import pytest
 
 from sexton.jobs import soonest as module
 from sexton.jobs.filter import JobFilter
-from sexton.jobs.read import list_jobs
+from sexton.jobs.read import count_jobs, list_jobs
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.jobs.making import NOW, number
@@ -98,6 +98,16 @@ async def test_what_is_rare_is_sought_by_itself(database: Database, monkeypatch:
     ):
         statements.clear()
         monkeypatch.setattr(module, "MOST_SORTED", most_sorted)
-        await list_jobs(Context(database), JobFilter(label=label), sort="next_run_at", limit=10)
+        chosen = JobFilter(label=label)
+        page = await list_jobs(Context(database), chosen, sort="next_run_at", limit=1)
+        # Where all of them were looked for they are counted, too, also those of other pages.
+        every = await count_jobs(Context(database), chosen)
+        assert page.total == (every if sought else None)
+        assert every.count > 1
+        if not looked:
+            after = await list_jobs(
+                Context(database), chosen, sort="next_run_at", cursor=page.cursor, limit=1
+            )
+            assert after.total == every
         assert ("jobs/list_soonest" in statements) == looked
         assert ("jobs/list_by_next_run" in statements) == sought

@@ -92,9 +92,10 @@ async def list_jobs(
     sizes = accumulate(row["bytes"] for row in rows[:limit])
     shown = rows[: max(1, sum(size <= MOST_BYTES for size in sizes))]
     jobs = await views(context, [row["id"] for row in shown])
+    total = Total(rows[0]["meant"]) if rows and "meant" in rows[0] else None
     if len(rows) <= len(shown):
-        return Page(jobs)
-    return Page(jobs, _cursor_of(sort, shown[-1]))
+        return Page(jobs, total=total)
+    return Page(jobs, _cursor_of(sort, shown[-1]), total)
 
 
 async def _sorted_rows(

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from sexton.errors import InvalidField
 from sexton.model import decode_id
+from sexton.postgres.estimate import Total
 from sexton.refusal import aware
 
 MOST_ROWS = 1000
@@ -29,10 +30,12 @@ Number = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Page(msgspec.Struct, Generic[Item], frozen=True):
-    """Some rows, and the cursor that asks for the next page; None at the end."""
+    """Some rows, and the cursor that asks for the next page; None at the end. `total` is how many there are,
+    where it has cost nothing to count them."""
 
     items: list[Item]
     cursor: str | None = None
+    total: Total | None = None
 
 
 def make_page(found: Sequence[tuple[str, Item]], limit: int) -> Page[Item]:

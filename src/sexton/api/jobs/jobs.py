@@ -76,7 +76,7 @@ async def list_jobs(call: Call) -> Answer:
     query = call.query(JobsQuery)
     chosen = filter_of(query)
     page = await read.list_jobs(call.reading, chosen, sort=query.sort, cursor=query.cursor, limit=query.limit)
-    found = await read.count_jobs(call.reading, chosen)
+    found = page.total or await read.count_jobs(call.reading, chosen)
     shown: Page[Any] = page
     if query.expand:
         shown = Page(await strip.with_strips(call.reading, page.items), page.cursor)

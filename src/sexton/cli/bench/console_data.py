@@ -12,6 +12,9 @@ import msgspec
 from sexton import clock
 from sexton.cli.bench.harness import SCHEMA, SHARDS, Ground, Say
 from sexton.content.bulk import create_many
+from sexton.content.model import Action
+from sexton.content.releases.release import create_release
+from sexton.content.spec import ReleaseItemSpec, ReleaseSpec
 from sexton.notifications.campaigns.campaign import create_campaign
 from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec
 from sexton.notifications.channels.configured import put_provider
@@ -29,7 +32,13 @@ CHUNK = 250_000
 ACTIONS_AT_A_TIME = 2000
 CAMPAIGNS = 20
 # Beside each million jobs: so many actions on content, recipients, messages, and entries of the audit.
-PER_MILLION = {"actions": 20_000, "recipients": 100_000, "messages": 200_000, "audit": 200_000}
+PER_MILLION = {
+    "actions": 20_000,
+    "releases": 400,
+    "recipients": 100_000,
+    "messages": 200_000,
+    "audit": 200_000,
+}
 # A run that is not over: of so many jobs, the first ones.
 LIVE_RUNS = 2000
 
@@ -91,6 +100,13 @@ select n, $1, 2, now() - interval '1 s', now() - interval '1 s', now() - interva
 from generate_series(1, $2::bigint) as n
 """
 
+ENTITIES = f"""
+insert into {SCHEMA}.content_entities (namespace, entity_type, entity_id, updated_at)
+select 'default', 'post', n::text, now() - n * interval '1 s'
+from generate_series(0, $1::bigint - 1) as n
+on conflict do nothing
+"""
+
 RECIPIENTS = f"""
 insert into {SCHEMA}.recipients (namespace, user_id, email, timezone, fields, created_at, updated_at)
 select 'default', 'u' || n, 'u' || n || '@example.com', 'Europe/Berlin',
@@ -125,7 +141,7 @@ from generate_series(1, $1::bigint) as n
 
 TABLES = (
     "history", "dead", "jobs", "timers", "runs", "recipients", "messages", "campaigns", "audit",
-    "content_schedules", "content_entities",
+    "content_schedules", "content_entities", "content_releases",
 )  # fmt: skip
 
 
@@ -188,7 +204,11 @@ async def _fill_products(made: Ground, jobs: int, now: datetime, say: Say) -> No
     lines = _actions(counts["actions"], now.replace(second=0, microsecond=0))
     while chunk := list(islice(lines, ACTIONS_AT_A_TIME)):
         await create_many(context, chunk)
-    say(f"{counts['actions']:,} actions on content")
+    async with made.database.connection() as connection:
+        await connection.execute(ENTITIES, counts["actions"])
+    for number in range(counts["releases"]):
+        await create_release(context, _release(number, now))
+    say(f"{counts['actions']:,} actions on content, {counts['releases']:,} releases")
     await put_provider(context, "nowhere", ProviderSpec(channel="email", kind="null"))
     parts = EmailParts(subject="Hello {{ name }}", text="Dear {{ name }}")
     await put_template(context, "hello", TemplateSpec(email=parts, variables={"name": "string"}))
@@ -204,6 +224,17 @@ async def _fill_products(made: Ground, jobs: int, now: datetime, say: Say) -> No
             await connection.execute(ENDED, row["id"], each)
         await connection.execute(AUDIT, counts["audit"], timeout=600)
     say(f"{each * CAMPAIGNS:,} messages, {counts['recipients']:,} recipients, {counts['audit']:,} changes")
+
+
+def _release(number: int, now: datetime) -> ReleaseSpec:
+    """Of two entities, over the next months."""
+    items = [
+        ReleaseItemSpec(entity_type="post", entity_id=f"{number}-{part}", action=Action.PUBLISH)
+        for part in ("page", "mail")
+    ]
+    at = now.replace(microsecond=0) + timedelta(hours=6 * (number + 1))
+    note = "spring sale" if number % 2 else "autumn sale"
+    return ReleaseSpec(items=items, created_by=f"author {number % 100}", at=at, note=note)
 
 
 def _actions(count: int, first: datetime) -> Iterator[bytes]:

@@ -262,6 +262,10 @@ def _products(of: Examples) -> Iterator[PageView]:
         ("the oldest", {"sort": "created_at"}), ("of a campaign", {"campaign_id": of.campaign}),
         ("failed of a campaign", {"campaign_id": of.campaign, "status": "failed"}),
         ("of a campaign, the last", {"campaign_id": of.campaign, "sort": "-user_id"}),
+        ("failed of a template", {"template_id": "hello", "status": "failed"}),
+        ("of a template that none has", {"template_id": "nothing-here"}),
+        ("failed of a recipient", {"user_id": "u7", "status": "failed"}),
+        ("of a template of a campaign", {"campaign_id": of.campaign, "template_id": "hello"}),
     ):  # fmt: skip
         if "" in chosen.values():  # there is no campaign
             continue

@@ -1,10 +1,15 @@
 -- The same in the order in which they fire next, after a job with this time (null: it is paused) and id; for filters that leave few.
--- Paused ones come last; those that fire no more are left out.
-select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes,
-       nullif(timer.due_at, 'infinity') as due_at
-from sexton.timers as timer
-join sexton.jobs on jobs.id = timer.job_id
-where (timer.due_at, timer.job_id) > (coalesce(:due_at::timestamptz, 'infinity'), :after::bigint)
+-- Paused ones come last; those that fire no more are left out. `meant` is how many jobs the filter means: to look for words is
+-- dear, and so it is done once.
+with meant as materialized (
+    select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
+    from sexton.jobs
+    where true
 -- include: job_filter
+)
+select meant.id, meant.bytes, nullif(timer.due_at, 'infinity') as due_at, (select count(*) from meant) as meant
+from meant
+join sexton.timers as timer on timer.job_id = meant.id
+where (timer.due_at, timer.job_id) > (coalesce(:due_at::timestamptz, 'infinity'), :after::bigint)
 order by timer.due_at, timer.job_id
 limit :limit
