@@ -15,6 +15,7 @@ export type Values = Record<string, string | number | null | undefined>
 const STORED = 'sexton.language'
 let language: Language = 'en'
 let catalogue: Catalogue = {}
+let sentences: Sentence[] = []
 const listeners = new Set<() => void>()
 
 export function t(text: string, values?: Values): string {
@@ -26,6 +27,28 @@ export function t(text: string, values?: Values): string {
 export function tn(one: string, other: string, count: number, values?: Values): string {
   const text = count === 1 ? one : other
   return fill(catalogue[text] ?? text, { count: number(count), ...values })
+}
+
+/** A sentence of the server in the language of the page; one that is not known stays as it came. */
+export function said(text: string): string {
+  for (const { pattern, translated } of sentences) {
+    const found = pattern.exec(text)
+    if (found) return fill(translated, Object.fromEntries(Object.entries(found.groups ?? {}).map(([name, value]) => [name, said(value)])))
+  }
+  return text
+}
+
+interface Sentence {
+  pattern: RegExp
+  translated: string
+}
+
+/** Those with the most fixed text first: a place takes whatever there is. */
+function sentencesOf(known: Catalogue): Sentence[] {
+  const fixed = (text: string) => text.replace(/\{\w+\}/g, '').length
+  return Object.entries(known)
+    .toSorted(([one], [other]) => fixed(other) - fixed(one))
+    .map(([text, translated]) => ({ pattern: new RegExp(`^${text.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, '(?<$1>.+?)')}$`, 's'), translated }))
 }
 
 export function fill(text: string, values: Values): string {
@@ -51,6 +74,7 @@ export function useLanguage(): Language {
 
 export async function setLanguage(chosen: Language): Promise<void> {
   catalogue = chosen === 'de' ? (await import('./de')).default : {}
+  sentences = chosen === 'de' ? sentencesOf((await import('./de.server')).default) : []
   language = chosen
   document.documentElement.lang = chosen
   remember(chosen)

@@ -6,7 +6,7 @@ import { call } from '@/api/client'
 import { writeExact } from '@/api/exact'
 import type { JobChange, JobView, Preview, Why } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { currentLanguage, t } from '@/i18n'
+import { currentLanguage, said, t } from '@/i18n'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
@@ -32,7 +32,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
                 <span>
                   <span className={classes.when}><Time at={each.scheduled_at} zone={job.timezone} show="clock" seconds={!each.scheduled_at.endsWith(':00Z')} /></span>
                   {each.note && <span className={classes.note}>{each.note}</span>}
-                  {each.skipped && <span className={classes.note}>{t('skipped')}: {each.skipped}</span>}
+                  {each.skipped && <span className={classes.note}>{t('skipped')}: {t(each.skipped)}</span>}
                 </span>
                 <span className="quiet"><Time at={each.scheduled_at} zone={job.timezone} /></span>
               </li>
@@ -48,7 +48,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
 
 /** Why an occurrence was skipped comes with a code: that is said in the language of the page. */
 export function accountOf(row: Pick<Why, 'disposition' | 'reason' | 'text'>): string {
-  if (currentLanguage() === 'en' || row.disposition !== 'skipped' || !row.reason) return row.text
+  if (currentLanguage() === 'en' || row.disposition !== 'skipped' || !row.reason) return said(row.text)
   return t('skipped: {reason}', { reason: t(row.reason) })
 }
 
@@ -67,7 +67,7 @@ export function Accounting({ job }: { job: JobView }) {
                   <tr key={row.scheduled_at + row.disposition + (row.run_id ?? '')}>
                     <td><Time at={row.scheduled_at} zone={job.timezone} show="clock" seconds /></td>
                     <td><Status status={row.status ?? row.disposition} /></td>
-                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{row.text}</Link> : accountOf(row)}</td>
+                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{accountOf(row)}</Link> : accountOf(row)}</td>
                   </tr>
                 ))}
               </tbody>

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import { address, call, orNone } from '@/api/client'
 import type { Backlog, NodeView, QueueAnswer, QueueHour } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { number, t, tn } from '@/i18n'
+import { number, said, t, tn } from '@/i18n'
 import { useConfirm, type Question } from '@/parts/Confirm'
 import { DataTable, type Selection } from '@/parts/DataTable'
 import { Dialog } from '@/parts/Dialog'
@@ -51,7 +51,7 @@ function Unserved({ lanes }: { lanes: Backlog[] }) {
         {lanes.map((lane) => (
           <li key={lane.queue + lane.target + (lane.handler ?? '')}>
             <strong>{lane.handler ?? lane.target}</strong> {t('in queue')} <strong>{lane.queue}</strong>: {tn('{count} run waits', '{count} runs wait', lane.waiting)}, {t('the oldest since')} <Time at={lane.oldest_available_at} />
-            {lane.reason && <div className="quiet">{lane.reason}</div>}
+            {lane.reason && <div className="quiet">{said(lane.reason)}</div>}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 /** nominal → due → fired → started → finished: a bar to scale, and below it each moment with the wait before it named. */
 import { Tooltip } from '@mantine/core'
 import type { RunDetail } from '@/api/schema'
-import { t } from '@/i18n'
+import { said, t } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { Time } from '@/parts/Time'
 import { momentsOf, offsetText, placesOf, spansOf, type Span } from './timeline'
@@ -15,7 +15,7 @@ function titleOf(name: string): string {
 
 /** “4.2 s: no free slot”, or what was done in that time. */
 function spanText(span: Span): string {
-  const what = span.kind === 'waiting' ? (span.cause ?? quietCause(span)) : span.kind === 'failed' ? t('try {number}, failed', { number: span.attempt ?? 1 }) : t('try {number}', { number: span.attempt ?? 1 })
+  const what = span.kind === 'waiting' ? (span.cause ? said(span.cause) : quietCause(span)) : span.kind === 'failed' ? t('try {number}, failed', { number: span.attempt ?? 1 }) : t('try {number}', { number: span.attempt ?? 1 })
   return what ? `${duration(span.seconds)}: ${what}` : duration(span.seconds)
 }
 

@@ -6,7 +6,7 @@ import { Link, useNavigate, useParams } from 'react-router'
 import { call, callExact } from '@/api/client'
 import type { Attempt, LogLine, RunDetail } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t, tn } from '@/i18n'
+import { said, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { ErrorText } from '@/parts/ErrorText'
 import { duration } from '@/parts/instant'
@@ -55,7 +55,7 @@ export default function Run() {
           about={<>{t('Scheduled for')} <Time at={run.scheduled_at} show="both" seconds />{run.trigger ? ` · ${t(run.trigger)}` : ''}{run.missed ? ` · ${t('its time was missed')}` : ''}</>}
           actions={<Actions run={run} />}
         >
-          {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{run.waiting_for}</Alert>}
+          {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{said(run.waiting_for)}</Alert>}
           {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${t(run.reason)}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
           <Panel title={t('What happened when')}><Timeline run={run} /></Panel>
           <Columns side>
