@@ -1,8 +1,8 @@
--- Claim up to :limit runs for a node from its lanes (in the order given), the highest priority first.
--- Lane by lane on runs_claimable, so that runs of a lane that no worker serves cost nothing. The outer limit stops the
--- scan: no row is locked that is not claimed. Every claim raises `claim`; the first one fixes the revision. A run that has
--- expired, or was cancelled while it waited, goes to history instead, and lets the next run of its job go.
--- Joining on ctid keeps the plan a nested loop whatever the statistics say.
+-- Claim up to :limit runs for a node from its lanes (in the given order), the highest priority first. It reads lane by
+-- lane on runs_claimable, so that runs of a lane that no worker serves cost nothing. The outer limit stops the scan: only
+-- claimed rows are locked. Every claim raises `claim`; the first one fixes the revision. A run that has expired, or was
+-- cancelled while it waited, goes to history instead, and releases the next run of its job. The join on ctid keeps the
+-- plan a nested loop whatever the statistics say.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (
     select run.*

@@ -1,5 +1,5 @@
--- Claim those of these runs that can be claimed and are in the lanes of a node: by the rules of claiming/claim. A notice
--- from a broker may be late, repeated or wrong; the rows of `runs` decide. Joining on ctid as there.
+-- Claim those of these runs that can be claimed and are in the lanes of a node, by the rules of claiming/claim. A notice
+-- of a broker may be late, repeated or wrong; the rows of `runs` decide. It joins on ctid as there.
 -- :runs is the text of an array.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (

@@ -1,7 +1,7 @@
--- Claim the :runs that were chosen from :queues (one for each run) under their limits, as claiming/claim does, and count them
--- among the runs of their queue. What another transaction has locked or taken meanwhile is left out.
--- Of each of the :noted queues, the next claim goes on from these :tokens less what was claimed (null: no rate), and after
--- this one of the :keys (null: where it was).
+-- Claim the :runs that were chosen from :queues (one for each run) under their limits, as claiming/claim does, and count
+-- them among the runs of their queue. Runs that another transaction has locked or taken meanwhile are left out.
+-- For each of the :noted queues, the next claim continues with these :tokens less the claimed runs (null: no rate), and
+-- after its key in :keys (null: where it was).
 with moment as materialized (select :now::timestamptz as now),
 picked as materialized (
     select run.place, run.job_id, run.claim, run.revision, chosen.queue

@@ -1,7 +1,7 @@
--- Claim runs that may end the process of their worker: for one that has nothing else. By the rules of claiming/claim.
--- How many of them may be together is what the most suspicious of them says in its `company`. With :company it is that of
--- those which the node has already, and :limit more may join them. Else the one that has waited longest decides. Expired and
--- cancelled runs are left to the sweeper.
+-- Claim runs that may end the process of their worker, for a worker that has no others. By the rules of claiming/claim.
+-- The `company` of the most suspicious run says how many may be together. With :company, that is the number of the runs
+-- that the node has already, and up to :limit others may join them. Otherwise the run that has waited longest decides.
+-- Expired and cancelled runs are left to the sweeper.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 together as materialized (
     select coalesce(:company::integer, (

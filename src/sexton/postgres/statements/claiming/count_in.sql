@@ -1,4 +1,4 @@
--- Runs that a node had claimed before their queue had limits count from now on.
+-- Count runs that a node had claimed before their queue had limits.
 update sexton.runs as run
 set limited_by = queue.id
 from (select id from unnest(:runs::bigint[]) as mine (id) order by id) as mine, sexton.lanes as lane, sexton.queues as queue

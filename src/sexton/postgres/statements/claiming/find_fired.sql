@@ -1,6 +1,6 @@
 -- The runs that a firing has made, by lane. :jobs and their :groups (1-based) are texts of arrays; :times has the
--- scheduled time of each group. Queues with limits, or that are paused, are left out: what may be claimed there, and when,
--- only PostgreSQL can say.
+-- scheduled time of each group. Queues with limits and paused queues are left out: only PostgreSQL knows what may be
+-- claimed there, and when.
 select run.lane, array_agg(run.id order by run.priority, run.id) as runs
 from unnest(:jobs::text::bigint[], :groups::text::integer[]) as fired (job_id, place)
 cross join lateral (

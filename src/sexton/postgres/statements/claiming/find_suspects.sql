@@ -1,5 +1,5 @@
--- The lanes of these in which runs wait that may end the process of their worker; and the jobs whose other runs are treated
--- like them. A run that is to run alone stands for its job as long as it lives, a dead one for an hour.
+-- The lanes among these with waiting runs that may end the process of their worker; and the jobs whose other runs are
+-- treated alike. A run that must run alone makes its job such a job while it lives, a dead one for an hour.
 select
     array(
         select distinct run.lane

@@ -1,7 +1,7 @@
 -- The runs that have waited for a worker for one of the :ages (in seconds) since a time (null: lately), by lane, and the
--- time of this look. At age 0 without those that were fired and could start at once, for the firing has rung for them. At most :limit of a lane, a
--- priority and an age. On runs_claimable, each in a range of its own. Without queues that have limits or are paused, as in
--- claiming/find_fired.
+-- time of this statement. At age 0 without fired runs that could start at once, since the firing has rung for them. At
+-- most :limit per lane, priority and age. On runs_claimable, each in its own range. Without queues that have limits or
+-- are paused, as in claiming/find_fired.
 with moment as materialized (select clock_timestamp() as now),
 unanswered as (
     select run.lane, array_agg(distinct run.id) as runs

@@ -1,5 +1,6 @@
--- If ids of runs up to :run_id were given out that the sequence does not know, the database has lost transactions, as in a
--- failover to a server that was behind: ids go on far beyond what may have been lost. No row: all is well.
+-- If run ids up to :run_id were given out that the sequence does not know, the database has lost transactions, as in a
+-- failover to a server that was behind: then ids go on far beyond those that may have been lost. No row: nothing was
+-- lost.
 select setval('sexton.run_ids', :run_id::bigint + 1000000), setval('sexton.job_ids', job_ids.last_value + 1000000)
 from sexton.run_ids as run_ids
 cross join sexton.job_ids as job_ids

@@ -1,4 +1,4 @@
--- What a node has claimed under limits, with all that it takes to carry the runs out, as claiming/claim answers.
+-- The runs that a node has claimed under limits, with the columns of claiming/claim.
 select run.company,
 -- include: claim_columns
 from unnest(:runs::bigint[]) as mine (id)

@@ -1,7 +1,7 @@
--- A scheduler's beat, once a second: the renewal, and which schedulers live and hold which shard. `state` is null if the node
--- was declared dead. A node that is draining, cannot reach its elector or cannot fire lives, but is no candidate to lead.
--- `fired` is when each candidate last fired or, without anything due, could have. While the number of shards is being
--- changed there are none to lead, and those beyond it are left over.
+-- A scheduler's beat, once a second: it renews the lease, and returns which schedulers are live and hold which shard.
+-- `state` is null if the node was declared dead. A node that is draining, cannot reach its elector or cannot fire is
+-- live, but no candidate to lead. `fired` is when each candidate last fired, or proved that it could. While the number of
+-- shards changes there are no candidates, and no shards beyond the new number.
 with
 -- include: renewed
 living as materialized (

@@ -1,6 +1,6 @@
--- Workers whose lease has ended are dead from now on: their next beat or claim finds nothing. Only a sweeper that has
--- renewed its own lease without a gap for a whole lease may say so: after an outage of the database every lease has ended.
--- `running` above 0 on a dead node means that it may still hold runs. What each was before is returned, too.
+-- Declare workers dead whose lease has ended: their next beat or claim finds nothing. Only a sweeper that has renewed its
+-- own lease without a gap for a whole lease may do so: after an outage of the database every lease has ended. `running`
+-- above 0 on a dead node means that it may still hold runs. Also returns the state of each node before.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 lapsed as materialized (
     select node.id, node.state

@@ -1,6 +1,6 @@
--- End the sessions that have locked these shards though the lease of their node is over: a stopped process keeps its
--- locks. A session younger than a lease may belong to a node that has not recorded it yet. One row per session ended.
--- :space is the cluster's space of locks.
+-- End the sessions that have locked these shards although the lease of their node has ended: a stopped process keeps its
+-- locks. A session younger than a lease may belong to a node that has not recorded it yet. Returns a row per ended
+-- session. :space is the cluster's space of locks.
 select pid
 from (
     select distinct l.pid

@@ -1,4 +1,4 @@
--- End the sessions of schedulers that hold shards though their lease is over.
+-- End the sessions of schedulers that hold shards although their lease has ended.
 select n.name, pg_terminate_backend(session.pid)
 from sexton.nodes n
 join pg_stat_activity session on session.pid = any (n.backend_pids) and session.application_name like 'sexton %'

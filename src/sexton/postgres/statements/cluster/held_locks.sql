@@ -1,4 +1,4 @@
--- The shards whose advisory lock this session has. :space is the cluster's space of locks.
+-- The shards that this session has locked. :space is the cluster's space of locks.
 select objid::int as shard
 from pg_locks
 where locktype = 'advisory' and granted and pid = pg_backend_pid()

@@ -1,4 +1,5 @@
--- Whether PostgreSQL works on something for these sessions, or sends an answer: one that waits for its client does not.
+-- Whether PostgreSQL executes a statement for these sessions, or sends an answer. A session that waits for its client
+-- does neither.
 select exists (
     select from pg_stat_activity session
     where session.pid = any (:backend_pids) and session.application_name = 'sexton scheduler'

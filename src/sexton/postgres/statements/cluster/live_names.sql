@@ -1,2 +1,2 @@
--- The names of the nodes whose lease is good.
+-- The names of the nodes whose lease has not ended.
 select name from sexton.nodes where state <> 'dead' and lease_until > clock_timestamp()

@@ -1,2 +1,2 @@
--- Workers that join under one name of an application do so one after the other.
+-- Lock the name of an application, so that its workers join one after the other.
 select pg_advisory_xact_lock(hashtextextended(:app, :seed))

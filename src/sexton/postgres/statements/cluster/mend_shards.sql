@@ -1,5 +1,5 @@
--- Timers in shards beyond the number in force, which no scheduler leads, go where they belong; the schedulers are told.
--- There are none, unless timers were written by hand or restored from before a reshard.
+-- Move timers out of shards beyond the current number, which no scheduler leads, and notify the schedulers. There are
+-- none, unless timers were written by hand or restored from before a reshard.
 with number as materialized (
     select value::int as shards from sexton.settings where name = 'shards'
 ),

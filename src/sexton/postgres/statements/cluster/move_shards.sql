@@ -1,5 +1,5 @@
--- Put the next timers after the job :after into the shards where they belong, of :shards. Answers with the last job, how many
--- were looked at and how many moved.
+-- Move the next timers after the job :after into their shards, of :shards. Returns the last job, how many timers were
+-- read, and how many moved.
 with part as materialized (
     select job_id, shard, sexton.shard_of(job_id, :shards::integer) as wanted
     from sexton.timers where job_id > :after order by job_id limit :limit

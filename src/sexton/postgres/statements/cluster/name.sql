@@ -1,4 +1,4 @@
--- The name of this cluster, which no other has; made once. It names what the cluster keeps on other servers.
+-- The unique name of this cluster; made once. It names what the cluster stores on other servers.
 insert into sexton.settings (name, value)
 values ('cluster', to_jsonb(gen_random_uuid()::text))
 on conflict (name) do update set value = settings.value

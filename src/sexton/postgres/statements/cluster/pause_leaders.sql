@@ -1,4 +1,4 @@
--- No scheduler leads any shard until :seconds from now, or until this is taken back. The schedulers are told.
+-- No scheduler leads any shard until :seconds from now, or until cluster/end_pause. Notifies the schedulers.
 with paused as (
     insert into sexton.settings (name, value)
     select 'resharding', to_jsonb(extract(epoch from clock_timestamp())::float8 + :seconds::float8)

@@ -1,6 +1,6 @@
--- Nodes that have been gone for a day, and that no live run or shard names any more. A dead one that still holds a run
--- (its claim was carried out long after it was given up) is shown to the reaper again; one whose runs wait for a report
--- is only named by them.
+-- Delete nodes that have been gone for a day, and that no live run or shard names any more. A dead node that still holds
+-- a run (its abandoned claim was carried out long after) goes to the reaper again; a node whose runs wait for a report is
+-- only named by them.
 with held as materialized (
     select run.node, bool_or(run.state = 'running') as running
     from sexton.runs as run

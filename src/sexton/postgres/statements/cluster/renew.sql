@@ -1,5 +1,5 @@
--- One statement per beat: renew the lease, and fetch the runs of this node that are to be cancelled. `state` is null if
--- the node was declared dead.
+-- One statement per beat: renew the lease, and return the runs of this node that were cancelled. `state` is null if the
+-- node was declared dead.
 with
 -- include: renewed
 cancelled as (

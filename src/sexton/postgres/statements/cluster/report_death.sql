@@ -1,5 +1,6 @@
--- The process of a worker has ended: its node is dead at once, with the runs that had :begun (the latest last) and how it
--- ended. Schedulers are notified, to take its runs back. One whose runs were taken back before stays as it is.
+-- The process of a worker has ended: its node is dead at once, with the runs that had :begun (the latest last) and the
+-- way in which it ended. Notifies schedulers, which take its runs back. A node whose runs were taken back already does
+-- not change.
 with reported as (
     update sexton.nodes as node
     set state = 'dead', lease_until = clock_timestamp(), running = greatest(node.running, 1),

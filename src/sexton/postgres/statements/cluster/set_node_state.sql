@@ -1,4 +1,4 @@
--- Set the :state of the nodes whose state was :before: drain them, or let them go on. Schedulers and workers are notified.
+-- Set the :state of the nodes whose state was :before: to drain them, or to undo it. Notifies schedulers and workers.
 with changed as (
     update sexton.nodes set state = :state where id = any (:nodes::bigint[]) and state = :before returning id
 ),

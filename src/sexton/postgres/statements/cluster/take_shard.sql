@@ -1,6 +1,6 @@
--- Take one shard: a new epoch, minted here and nowhere else, if its holder's lease is over or the elector's word is final.
--- :epoch is the one that was seen. The row lock waits for the old leader's open firing. If it was not handed over, the audit
--- tells from which node it was taken.
+-- Take one shard with a new epoch, which only this statement gives out, if the lease of its holder has ended or the
+-- elector decides alone. :epoch is the last known one. The row lock waits for the old leader's open firing. If the shard
+-- was not handed over, the audit names the node from which it was taken.
 with before as materialized (
     select s.holder, coalesce(n.name, s.holder::text) as name
     from sexton.shards s

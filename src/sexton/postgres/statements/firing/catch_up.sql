@@ -1,11 +1,12 @@
--- Catch up in one transaction: each timer jumps to the future if it is still what the plan was made for; only then
--- its missed runs go in, lowest priority and spread over time, and what was not run is recorded. Where all missed ones run
--- (:run_chained), they run one after another whatever overlap says, and with them what is due now unless they may overlap.
--- The quotas of their namespaces hold as in firing/fire_metered.
+-- Catch up in one transaction. A timer moves into the future only if it is unchanged since it was planned; only then its
+-- missed runs are inserted, with the lowest priority and spread over time, and its skips are recorded. If all missed
+-- occurrences run (:run_chained), they run one after another whatever the overlap; so does the run that is due now,
+-- unless runs of the job may overlap. The quotas of the namespaces apply as in firing/fire_metered.
 -- Timers: :jobs, and for each :revisions, :scheduled, :due, :next_scheduled (null: it ends), :next_due, :run_counts.
 -- Runs: :run_jobs, and for each :run_scheduled, :run_due, :run_triggers, :run_missed, :run_available, :run_priorities
--- (null: the job's), :run_chained. Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences, :skip_reasons.
--- :node is who does it, for the audit.
+-- (null: the job's), :run_chained. Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences,
+-- :skip_reasons.
+-- :node is the node that does it, for the audit.
 with
 -- include: fence
 moment as materialized (select clock_timestamp() as now),

@@ -1,5 +1,5 @@
--- Count the live runs of some namespaces, for their quotas. What is taken meanwhile stands beside the count: both are of one
--- moment, so that the runs made since then are known. No firing waits for this.
+-- Count the live runs of some namespaces, for their quotas. The count is stored with `taken` of the same moment, so that
+-- later runs are known. No firing waits for this.
 with counted as materialized (
     select meter.namespace, meter.taken, count(run.id) as runs
     from sexton.meters as meter

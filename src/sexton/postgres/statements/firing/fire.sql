@@ -1,8 +1,8 @@
--- Fire a batch: everything or nothing under the fence, and each timer only if it is still what the scheduler saw.
--- It answers with one small row: a backend that is stuck sending rows to a stopped client would hold the fence.
--- :jobs, and for each the number of its group from 1 (:groups), are both the text of an array. The arrays :revisions,
+-- Fire a batch: everything or nothing under the fence, and each timer only if it is unchanged since the scheduler read
+-- it. The answer is one small row: a backend that cannot send many rows to a stopped client would hold the fence.
+-- :jobs, and the number of each job's group from 1 (:groups), are both the text of an array. The arrays :revisions,
 -- :scheduled, :due, :next_scheduled and :next_due have one element per group.
--- Jobs whose runs are counted, must not overlap or have a concurrency key, and those that end, are fired by fire_special.
+-- fire_special fires jobs that count their runs, must not overlap, have a concurrency key or end.
 with
 -- include: fence
 moved as (

@@ -1,6 +1,7 @@
--- Fire a batch of jobs whose namespaces have a quota of runs, by the rules of fire_special. Beyond the firings per second, runs
--- may start later (available_at), as the rate allows. An occurrence for which the namespace has no room among its live runs is
--- recorded as skipped. The jobs of `stale` namespaces are not fired: their live runs have to be counted (firing/count_live).
+-- Fire a batch of jobs whose namespaces have a quota of runs, by the rules of fire_special. Beyond the firings per
+-- second, runs start later (available_at), as the rate allows. If the namespace has no room among its live runs, the
+-- occurrence is recorded as skipped. Jobs of `stale` namespaces do not fire: their live runs must be counted first
+-- (firing/count_live).
 with
 -- include: fence
 moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),

@@ -1,6 +1,6 @@
--- Fire a batch of jobs that fire does not know how to: their runs are counted (max_runs), must not overlap, have a
--- concurrency key, or this occurrence is the last. The same fence, the same parameters, and per group whether this
--- occurrence may be the last (:may_end).
+-- Fire a batch of jobs that fire does not handle: their runs are counted (max_runs), must not overlap, have a concurrency
+-- key, or this occurrence is the last. The fence and the parameters are the same; :may_end says per group whether this
+-- occurrence may be the last.
 with
 -- include: fence
 batch as materialized (

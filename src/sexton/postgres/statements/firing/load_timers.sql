@@ -1,4 +1,4 @@
--- What falls due in a window, for shards just taken or refilled.
+-- The timers that fall due in a window, for shards that were just taken or refilled.
 select job_id, shard, due_at, scheduled_at, revision, timing_key, grace_seconds,
 -- include: timer_kind
 from sexton.timers

@@ -1,4 +1,4 @@
--- The timers of some jobs, as load_timers gives them; paused ones are left out.
+-- The timers of some jobs, with the columns of load_timers; without paused ones.
 select job_id, shard, due_at, scheduled_at, revision, timing_key, grace_seconds,
 -- include: timer_kind
 from sexton.timers

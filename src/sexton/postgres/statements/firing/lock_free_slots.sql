@@ -1,4 +1,4 @@
--- Of some jobs, those of which no live or queued run is locked; the runs are locked until the end of the transaction.
+-- The jobs among these that have no locked live or queued run. Their runs are locked until the end of the transaction.
 with slotted as materialized (
     select run.id, run.job_id from sexton.runs as run where run.job_id = any (:jobs::bigint[]) and run.slot in (0, 1)
 ),

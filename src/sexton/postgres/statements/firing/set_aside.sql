@@ -1,5 +1,5 @@
--- Record jobs that are set aside, with the reason. What is recorded already, and what was edited since, stays as it is; the
--- others are returned.
+-- Record jobs that are set aside, with the reason. Jobs that are recorded already, or were edited since, are left alone;
+-- the others are returned.
 with recorded as (
     insert into sexton.problems (job_id, revision, problem)
     select found.job_id, found.revision, found.problem

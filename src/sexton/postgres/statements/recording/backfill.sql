@@ -1,5 +1,6 @@
--- Past occurrences once more, behind everything else, each under the key of its occurrence. They take no part in overlap,
--- and do not expire. :scheduled_at, :keys and :available_at belong together; a key that is null is the default one.
+-- Make runs for past occurrences once more, behind all others, each under the key of its occurrence. Overlap does not
+-- apply to them, and they do not expire. :scheduled_at, :keys and :available_at belong together; a null key is the
+-- default one.
 with made as (
     insert into sexton.runs (
         job_id, lane, priority, available_at, scheduled_at, due_at, revision, trigger, missed, idempotency_key,

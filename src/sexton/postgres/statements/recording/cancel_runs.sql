@@ -1,5 +1,5 @@
--- Cancel runs of a namespace: those that wait end at once, those that run are asked to end and their workers told. What is not
--- live has no row.
+-- Cancel runs of a namespace: waiting runs end at once; running ones are asked to end, and their workers notified. Runs
+-- that are not live have no row.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
 found as materialized (

@@ -1,5 +1,5 @@
--- Runs that wait past their time end as expired, also those of a lane that no worker serves; those that were asked to
--- cancel while they wait end as cancelled. Each by its own partial index, hence two branches.
+-- Waiting runs that are past their time end as expired, also those of a lane that no worker serves; waiting runs that
+-- were asked to cancel end as cancelled. Each kind has its own partial index, hence two branches.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 stale as materialized (
     select run.ctid as place

@@ -1,5 +1,5 @@
--- Which of the sweeper's statements would find something: declare_dead (`lapsed`), reap (`fallen`), lock_overdue
--- (`overdue`), and stop_overlapped (`overlapped`).
+-- Which statements of the sweeper have work: declare_dead (`lapsed`), reap (`fallen`), lock_overdue (`overdue`), and
+-- stop_overlapped (`overlapped`).
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now)
 select
     exists (

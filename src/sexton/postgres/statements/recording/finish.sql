@@ -1,8 +1,9 @@
--- Record the successes of a node: the runs it still holds under the claims it names go to history, and let the next run of
--- their job go. A run that is not deleted was lost to another claim: its result is dropped, nothing else is touched. One
--- row comes back: how many were recorded, and which, only if some were not. The worker only estimates the database's time:
--- what it says never precedes the claim, but how long it took is kept. Every statement that locks several runs does it in
--- the order of their ids, those that wait in another slot than 0 last: so no two of them wait for each other.
+-- Record the successes of a node. The runs that it still holds under the claims that it names go to history, and release
+-- the next run of their job. A run that is not deleted here was lost to another claim: its result is dropped, and nothing
+-- else changes. The answer is one row: how many were recorded, and which, but only if some were not. The worker only
+-- estimates the database's time: its times never precede the claim here, but its duration is kept. Every statement that
+-- locks several runs locks them in the order of their ids, with runs in another slot than 0 last: so no two statements
+-- deadlock.
 -- :runs, :claims, :started and :finished (in seconds) are texts of arrays; :results is null if there are none at all.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 ended as (

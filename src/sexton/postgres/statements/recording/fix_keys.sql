@@ -1,4 +1,4 @@
--- Keep the idempotency keys that a node has made from the templates of its runs: they stay the same from now on, and go to
+-- Store the idempotency keys that a node has made from the templates of its runs: they never change again, and go to
 -- history and dead letters with the run.
 update sexton.runs as run
 set idempotency_key = made.key

@@ -1,5 +1,5 @@
--- Lock dead letters to redrive or discard them, the oldest first. A filter that is null does not apply. The job of a letter
--- is kept as long as the letter.
+-- Lock dead letters to redrive or discard them, the oldest first. A null filter does not apply. The job of a letter
+-- exists as long as the letter.
 select dead.run_id, dead.job_id, dead.revision, dead.scheduled_at, dead.idempotency_key, dead.payload, dead.died_at,
        dead.error_group, job.name
 from sexton.dead

@@ -1,5 +1,5 @@
--- Lock runs that wait for a report and whose time is over, or whose cancellation was requested. Each by its own partial
--- index, hence two branches.
+-- Lock runs that wait for a report after their time, or after a request to cancel. Each kind has its own partial index,
+-- hence two branches.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 late as materialized (
     select run.ctid as place

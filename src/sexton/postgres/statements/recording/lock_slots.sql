@@ -1,4 +1,4 @@
--- The runs that count for the overlap of jobs, locked until the transaction ends, in the order in which everything locks runs.
+-- The runs that count for the overlap of jobs, locked until the transaction ends, in the common order of locks on runs.
 with
 -- include: patience
 held as materialized (

@@ -1,4 +1,4 @@
--- A queued run whose predecessor ended at the very moment it was queued: no other statement promotes it.
+-- Promote queued runs whose predecessor ended in the moment in which they were queued: no other statement does.
 update sexton.runs as run
 set slot = 0, available_at = greatest(coalesce(:now::timestamptz, clock_timestamp()), run.not_before)
 where run.id = any (array(

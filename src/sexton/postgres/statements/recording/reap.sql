@@ -1,14 +1,13 @@
--- The runs of dead workers go back. Those that had begun, or may have, are charged with the crash; the others are as if they
--- had not been claimed. A run that was asked to cancel ends as cancelled. A claim may have been under way when its node was
--- declared dead, so a dead node is looked at at first, and again after a minute until it holds nothing any more: then its
--- `running` is set to 0. Without such a node nothing is scanned, as there is no index for this.
---
--- What is charged may have ended the process, unless it is one of the :harmless kinds of target, which only send something.
--- If the process was ended by its own code, or for the third time otherwise, they are suspects from now on: `company` says
--- how many of them may run together in a process of their own, a quarter of those that were. The one that began last is the
--- first to be suspected, and runs alone. One that was alone, and not for the first time, has ended the process: it is
--- poison, and dead. That takes three crashes, or one if a run of its job was poison within the hour; five if it was killed from
--- outside, and ten if nothing is known of the end.
+-- Take back the runs of dead workers. A run that had begun, or may have, counts a crash; the others go back as if they
+-- had not been claimed. A run that was asked to cancel ends as cancelled. A claim may have been under way when its node
+-- was declared dead, so a dead node is checked at once, and again after a minute until it holds nothing: then its
+-- `running` becomes 0. Without such a node nothing is scanned, since no index helps here.
+-- A run that counts a crash may have ended the process, unless its kind of target is :harmless and only sends something.
+-- If the process was ended by its own code, or for the third time otherwise, its runs are suspects from now on: `company`
+-- says how many of them may run together in an isolated process, a quarter of the former number. The run that began last
+-- is the first suspect, and runs alone. A run that was alone, and not for the first time, has ended the process: it is
+-- poison, and dead. That takes three crashes, or one if a run of its job was poison within the hour; five if the process
+-- was killed from outside, and ten if nothing is known about its end.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 fallen as materialized (
     select array(

@@ -1,5 +1,5 @@
--- Dead letters become runs again, under the keys of their occurrences and the job as it is now; they do not expire. The
--- parameters belong together, one element for each letter. :payload is null, or takes the place of theirs.
+-- Dead letters become runs again, under the keys of their occurrences and with the current revision of the job; they do
+-- not expire. The parameters belong together, one element per letter. :payload is null, or replaces their payloads.
 with taken as (
     delete from sexton.dead using unnest(:runs::bigint[], :keys::text[], :available_at::timestamptz[], :concurrency_keys::text[])
         as wanted (run_id, key, available_at, concurrency_key)

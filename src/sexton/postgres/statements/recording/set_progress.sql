@@ -1,4 +1,4 @@
--- How far the runs of a node say they are. One that was lost to another claim changes nothing.
+-- Store the progress that runs of a node report. A run that was lost to another claim changes nothing.
 update sexton.runs as run
 set progress = new.progress::jsonb
 from (

@@ -1,5 +1,6 @@
--- What became of letters that were sent. The arrays belong together: :deliveries tells which delivery it was, :errors is null
--- for one that arrived, :sent is false for one that has no target and only its own kind had to know, :waits are seconds until the next try. A letter that another worker has leased since is left to it.
+-- Record the results of sent letters. The arrays belong together: :deliveries is the number of the delivery; :errors is
+-- null for a letter that arrived; :sent is false for a letter without a target, where only its own kind had to be
+-- informed; :waits are seconds until the next try. A letter that another worker has leased since is left alone.
 update sexton.dead as dead
 set delivered_at = case when done.error is null and done.sent then moment.now else dead.delivered_at end,
     next_delivery_at = case when done.error is not null then moment.now + make_interval(secs => done.wait) end,

@@ -1,5 +1,5 @@
--- Runs that must make room for those queued behind them (CANCEL_RUNNING), but were not asked to: another transaction held
--- them when those were queued.
+-- Ask runs to end that must make room for runs queued behind them (CANCEL_RUNNING), and were not asked: another
+-- transaction had locked them when those were queued.
 update sexton.runs as run
 set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
 where run.id = any (array(
