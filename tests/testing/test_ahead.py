@@ -298,5 +298,5 @@ async def test_what_another_program_changes_is_noticed(sexton_engine: Start) -> 
             await connection.close()
 
     async with sexton_engine(app, at=START) as engine:
-        with pytest.raises(RuntimeError, match="changed by another program"):
+        with pytest.raises(RuntimeError, match="another program changed a job"):
             await engine.advance(minutes=10)

@@ -132,7 +132,7 @@ async def test_a_plain_function_runs_in_a_thread(app: Sexton, sexton_engine: Sta
 async def test_what_never_ends_is_noticed(app: Sexton, sexton_engine: Start) -> None:
     app.job("@daily", name="sleepy")(Recorder(Snooze(0) for _ in range(5000)))
     async with sexton_engine(app, at=MONDAY) as engine:
-        with pytest.raises(RuntimeError, match="still more to run"):
+        with pytest.raises(RuntimeError, match="rounds more is due"):
             await engine.advance(days=1)
 
 
