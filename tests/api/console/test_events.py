@@ -172,6 +172,25 @@ async def test_there_is_an_end_to_how_many_follow(api: Api, monkeypatch: pytest.
             pass
 
 
+async def test_the_oldest_of_the_largest_holder_gives_way(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_console, "MOST_CONSOLES", 2)
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        first, second = [await make_key(api, "viewer", "default") for _ in range(2)]
+        async with following(api, headers=first) as oldest, following(api, headers=first) as stays:
+            await heard(oldest, "heartbeat")
+            await heard(stays, "heartbeat")
+            async with following(api, headers=second) as newcomer:
+                await heard(newcomer, "heartbeat")
+                async with asyncio.timeout(PATIENCE):
+                    async for _ in oldest:
+                        pass  # until it ends
+                await heard(stays, "heartbeat")
+                for headers in (first, second):
+                    assert (await api("GET", "/events", headers=headers)).code == "too_many_feeds"
+
+
 async def test_many_consoles_are_one_reader(database: Database) -> None:
     feed = Feed(database, OverviewReader())
     consoles = [Console("default") for _ in range(50)]
