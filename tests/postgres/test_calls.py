@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import sexton
-from sexton.postgres.statement import load_all
+from sexton.postgres.statement import OF_CONTEXT, load_all
 
 SOURCE = Path(sexton.__file__).parent
 STATEMENTS = load_all()
@@ -43,8 +43,19 @@ def misfits(file: str, tree: ast.Module) -> Iterator[str]:
         elif len(call.args) > 1:
             if method in RUNNERS:
                 yield f"{where} takes its parameters by name"
-        elif None not in given and given - OWN != {*STATEMENTS[name].parameters}:
+        elif None not in given and not fits(given - OWN, name, on_database(call)):
             yield f"{where} takes {STATEMENTS[name].parameters}"
+
+
+def on_database(call: ast.Call) -> bool:
+    """Whether a call is one of a `Database`, which fills nothing in."""
+    return ast.unparse(call.func).rpartition(".")[0].endswith("database")
+
+
+def fits(given: set[str | None], name: str, exactly: bool) -> bool:
+    """A `Context` fills in what the caller leaves out, such as the namespace."""
+    wanted = {*STATEMENTS[name].parameters}
+    return given == wanted if exactly else given <= wanted <= given | {*OF_CONTEXT}
 
 
 def test_every_statement_gets_its_parameters() -> None:
@@ -57,11 +68,14 @@ database.fetchval("jobs/find", on=connection, namespace="default", name="a")
 context.fetchval("jobs/find", **parameters)
 connection.execute("select 1")
 context.fetchval("jobs/find", name="a")
+database.fetchval("jobs/find", name="a")
+context.fetchval("jobs/find", nmae="a")
+context.fetchval("jobs/find", name="a", actor="b")
 context.execute("jobs/fnid", name="a")
 context.fetchval("jobs/find", "default", "a")
 """
     found = [misfit.split(": ")[0] for misfit in misfits("file", ast.parse(calls))]
-    assert found == ["file:5", "file:6", "file:7"]
+    assert found == ["file:6", "file:7", "file:8", "file:9", "file:10"]
 
 
 def test_every_statement_is_used() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -190,6 +191,21 @@ async def test_the_time_is_that_of_the_caller_or_of_the_database(database: Datab
 
     assert await time(Context(database, now=FAR)) == FAR
     assert await time(Context(database)) < FAR
+
+
+async def test_a_statement_gets_what_the_context_has(context: Context) -> None:
+    own = replace(context, namespace="shop", now=FAR)
+    await own.execute("jobs/pause_queue", name="mail", paused=True, reason=None)
+    [row] = await own.fetch("jobs/list_queues", name=None, most=1)
+    assert (row["name"], row["paused_at"]) == ("mail", FAR)
+    assert await context.fetch("jobs/list_queues", name=None, most=1) == []
+
+
+async def test_a_caller_gives_a_statement_others(context: Context) -> None:
+    named = {"namespace": "shop", "name": "mail"}
+    await context.execute("jobs/pause_queue", paused=True, reason=None, now=FAR, **named)
+    [row] = await context.fetch("jobs/list_queues", most=1, **named)
+    assert (row["name"], row["paused_at"]) == ("mail", FAR)
 
 
 async def test_outside_of_a_command_no_connection_is_open(context: Context) -> None:

@@ -116,7 +116,8 @@ async def test_what_is_unusual_is_found_by_its_index(store: Store) -> None:
     filters = RunFilter(statuses=["dead"])
     text, arguments = store.database.prepared(
         "reading/list_unusual_runs",
-        **filters.parameters("default"),
+        namespace="default",
+        **filters.parameters(),
         statuses=["dead"],
         first=now - timedelta(days=1),
         last=now,

@@ -108,12 +108,10 @@ async def put_entity(context: Context, entity: Entity, spec: EntitySpec) -> Enti
         )
     await context.execute(
         "content/put_version",
-        namespace=context.namespace,
         entity_type=entity.type,
         entity_id=entity.id,
         body=body.decode(),
         created_by=spec.created_by or context.actor,
-        now=context.now,
     )
     saved = await get_entity(context, entity)
     detail = {"version": saved.versions[0].version, "created_by": saved.versions[0].created_by}
@@ -147,7 +145,7 @@ async def show_entity(context: Context, entity: Entity, settings: Settings) -> E
 @query
 async def _get_entity(context: Context, entity: Entity) -> tuple[EntityView, list[str]]:
     """An entity as it is kept here, and where its plans say that it lives."""
-    named = {"namespace": context.namespace, "entity_type": entity.type, "entity_id": entity.id}
+    named = {"entity_type": entity.type, "entity_id": entity.id}
     row = await context.fetchrow("content/get_entity", **named)
     planned = await context.fetch("content/list_pending", limit=MOST_PENDING, **named)
     changes = await context.fetch("content/list_changes", limit=MOST_CHANGES, **named)
@@ -239,7 +237,6 @@ async def _list_kept(
     async with context.planned_anew():
         rows = await context.fetch(
             "content/search_entities" if search else "content/list_entities",
-            namespace=context.namespace,
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],
@@ -251,7 +248,6 @@ async def _list_kept(
         (row["entity_type"], row["entity_id"]): row["title"]
         for row in await context.fetch(
             "content/list_titles",
-            namespace=context.namespace,
             types=[row["entity_type"] for row in chosen],
             ids=[row["entity_id"] for row in chosen],
         )
@@ -274,7 +270,6 @@ async def _list_planned(
     async with context.planned_anew():
         rows = await context.fetch(
             "content/list_planned_entities",
-            namespace=context.namespace,
             adapter=adapter,
             entity_type=entity_type,
             after_type=after[0],

@@ -82,7 +82,6 @@ async def list_executions(
 ) -> Page[ExecutionView]:
     """Of one action, of one entity, or of all; `start` and `end` are about when it ended."""
     filters: dict[str, Any] = {
-        "namespace": context.namespace,
         "schedule_id": schedule,
         "entity_type": entity_type,
         "entity_id": entity_id,

@@ -103,7 +103,7 @@ def release_notice(event: NoticeEvent, row: asyncpg.Record, **more: Any) -> Cont
 
 async def tell(context: Context, notices: Sequence[ContentNotice]) -> None:
     """In the open transaction, if the namespace wants to know of these."""
-    row = await context.fetchrow("content/get_notices", namespace=context.namespace)
+    row = await context.fetchrow("content/get_notices")
     chosen = [each for each in notices if row is not None and each.event in row["events"]]
     if row is None or not chosen:
         return
@@ -132,27 +132,24 @@ async def tell_once(context: Context, notices: Sequence[ContentNotice]) -> None:
 
 @query
 async def get_notices(context: Context) -> NoticeView:
-    row = await context.fetchrow("content/get_notices", namespace=context.namespace)
+    row = await context.fetchrow("content/get_notices")
     return NoticeView() if row is None else _show(row)
 
 
 @command
 async def set_notices(context: Context, spec: NoticeSpec) -> NoticeView:
     """Tell this address from now on."""
-    before = await context.fetchrow("content/get_notices", namespace=context.namespace)
+    before = await context.fetchrow("content/get_notices")
     target: dict[str, Any] = {"http": {"url": spec.url}}
     if spec.secret is not None:
         target["http"]["sign_with"] = spec.secret
     job_id = await _keep_job(context, target)
     await context.execute(
         "content/set_notices",
-        namespace=context.namespace,
         job_id=job_id,
         url=spec.url,
         secret=spec.secret,
         events=[event.value for event in spec.events or NoticeEvent],
-        actor=context.actor,
-        now=context.now,
     )
     shown = await get_notices(context)
     context.changed(
@@ -168,9 +165,9 @@ async def set_notices(context: Context, spec: NoticeSpec) -> NoticeView:
 @command
 async def remove_notices(context: Context) -> None:
     """Send no further notices. Those that were made are still sent."""
-    row = await context.fetchrow("content/get_notices", namespace=context.namespace)
+    row = await context.fetchrow("content/get_notices")
     if row is not None:
-        await context.execute("content/delete_notices", namespace=context.namespace)
+        await context.execute("content/delete_notices")
         context.changed(
             "content.notices_removed",
             context.namespace,

@@ -66,7 +66,6 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
     await context.execute(
         "content/create",
         id=number,
-        namespace=context.namespace,
         entity_type=plan.entity.type,
         entity_id=plan.entity.id,
         action=plan.action.value,
@@ -85,7 +84,6 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
         release_id=None,
         place=None,
         catch_up_seconds=plan.catch_up_seconds,
-        now=context.now,
     )
     after = {
         "action": plan.action,

@@ -138,7 +138,7 @@ async def view(context: Context, number: int) -> ScheduleView:
 
 async def views(context: Context, numbers: Sequence[int]) -> list[ScheduleView]:
     """Planned actions by their numbers, in that order."""
-    rows = await context.fetch("content/view", ids=list(numbers), namespace=context.namespace)
+    rows = await context.fetch("content/view", ids=list(numbers))
     found = {row["id"]: _show(row) for row in rows}
     return [found[number] for number in numbers if number in found]
 
@@ -247,7 +247,6 @@ async def list_schedules(
     async with context.planned_anew():
         rows = await context.fetch(
             "content/list" if rising else "content/list_latest",
-            namespace=context.namespace,
             entity_type=entity_type,
             entity_id=entity_id,
             created_by=created_by,

@@ -174,16 +174,14 @@ async def approve(context: Context, ref: str, *, by: str) -> ScheduleView:
     check_text(by, "approved_by", 200)
     row = await lock(context, ref)
     await _refuse_late(context, row)
-    await context.execute("content/approve", schedule_id=row["id"], actor=by, now=context.now)
+    await context.execute("content/approve", schedule_id=row["id"], actor=by)
     before = {"approved_by": row["approved_by"]}
     _tell(context, "content.approved", row, before, {"approved_by": row["approved_by"] or by})
     return await view(context, row["id"])
 
 
 async def lock(context: Context, ref: str) -> asyncpg.Record:
-    row = await context.fetchrow(
-        "content/lock", schedule_id=schedule_number(ref), namespace=context.namespace
-    )
+    row = await context.fetchrow("content/lock", schedule_id=schedule_number(ref))
     if row is None:
         raise not_found("planned action", ref)
     return row
@@ -251,7 +249,7 @@ async def _move(
         "timezone": moment.timezone,
         "recurrence_rule": rule,
     }
-    await context.execute("content/move", schedule_id=row["id"], now=context.now, **after)
+    await context.execute("content/move", schedule_id=row["id"], **after)
     _tell(context, what, row, {name: row[name] for name in after}, after)
     return await view(context, row["id"])
 
@@ -275,10 +273,7 @@ async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, 
             hint="call it off, and make a window with a recurrence_rule",
         )
     other = await context.fetchrow(
-        "content/find_other_end",
-        namespace=context.namespace,
-        window_id=row["window_id"],
-        schedule_id=row["id"],
+        "content/find_other_end", window_id=row["window_id"], schedule_id=row["id"]
     )
     if other is None:
         return
@@ -313,6 +308,6 @@ async def _edit_job(context: Context, row: asyncpg.Record, spec: JobSpec) -> Any
 
 
 async def _cancel(context: Context, row: asyncpg.Record, by: str) -> None:
-    await context.execute("content/cancel", schedule_id=row["id"], actor=by, now=context.now)
+    await context.execute("content/cancel", schedule_id=row["id"], actor=by)
     _tell(context, "content.cancelled", row, {"cancelled_by": None}, {"cancelled_by": by})
     await state.delete(context, encode_id("j", row["job_id"]), final=True)

@@ -18,11 +18,7 @@ async def search_content(context: Context, text: str, limit: int) -> list[Found]
     found = await _release(context, text) + await _action(context, text)
     kind, slash, entity = text.rpartition("/")
     rows = await context.fetch(
-        "content/search",
-        namespace=context.namespace,
-        entity_type=kind if slash else None,
-        pattern=pattern_of(entity),
-        limit=limit,
+        "content/search", entity_type=kind if slash else None, pattern=pattern_of(entity), limit=limit
     )
     found += [
         Found(
@@ -41,7 +37,7 @@ async def _release(context: Context, text: str) -> list[Found]:
     number = decode_id(RELEASE, text)
     if number is None:
         return []
-    row = await context.fetchrow("content/search_release", release_id=number, namespace=context.namespace)
+    row = await context.fetchrow("content/search_release", release_id=number)
     if row is None:
         return []
     title = row["note"] or f"release of {row['created_by']}"

@@ -50,9 +50,7 @@ class SingleJob(NamedTuple):
 async def create_alike(context: Context, pattern: JobSpec, jobs: Sequence[SingleJob]) -> list[int]:
     """Make jobs that are like the pattern but for what is their own, whole or not at all; their numbers, in
     order. Raises `RefusedLines`. Names and texts are the caller's to check."""
-    known = await context.fetchrow(
-        "jobs/prepare_many", namespace=context.namespace, count=len(jobs), now=context.now
-    )
+    known = await context.fetchrow("jobs/prepare_many", count=len(jobs))
     assert known is not None
     now: datetime = known["now"]
     pattern = _checked(pattern, jobs[0])
@@ -75,7 +73,6 @@ async def create_alike(context: Context, pattern: JobSpec, jobs: Sequence[Single
         async with context.open.transaction():
             await context.execute(
                 "jobs/create_alike",
-                namespace=context.namespace,
                 now=now,
                 ids=ids,
                 shards=[shard_of(number, shards) for number in ids],

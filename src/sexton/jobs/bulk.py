@@ -77,7 +77,7 @@ async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
 async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
     await _check_names(context, specs, 1, taken=False)
     names = [spec.name for spec in specs]
-    rows = await context.fetch("jobs/list_by_name", namespace=context.namespace, names=names)
+    rows = await context.fetch("jobs/list_by_name", names=names)
     jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
     lines = list(enumerate(specs, 1))
     if refused := await _handler_errors(context, [each for each in lines if each[1].name not in jobs]):
@@ -111,9 +111,7 @@ def _check_size(items: Sequence[Item]) -> None:
 
 @command
 async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[Put]:
-    known = await context.fetchrow(
-        "jobs/prepare_many", namespace=context.namespace, count=len(specs), now=context.now
-    )
+    known = await context.fetchrow("jobs/prepare_many", count=len(specs))
     assert known is not None
     await _check_names(context, specs, first_line)
     if (limit := known["payload_bytes"]) is not None:
@@ -228,7 +226,7 @@ async def check_names(context: Context, names: Sequence[tuple[int, str]], *, tak
 
 async def _name_errors(context: Context, names: Sequence[tuple[int, str]], refuse_taken: bool) -> Faults:
     given = [name for _, name in names if refuse_taken]
-    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=given) if given else []
+    rows = await context.fetch("jobs/find_names", names=given) if given else []
     taken = {row["name"]: encode_id("j", row["id"]) for row in rows}
     seen: dict[str, int] = {}
     errors: Faults = []

@@ -53,11 +53,11 @@ async def find(context: Context, ref: str, *, deleted: bool = False) -> int:
     job that had it last."""
     number = decode_id("j", ref)
     if number is not None:
-        number = await context.fetchval("jobs/find_by_id", namespace=context.namespace, job_id=number)
+        number = await context.fetchval("jobs/find_by_id", job_id=number)
     else:
-        number = await context.fetchval("jobs/find", namespace=context.namespace, name=ref)
+        number = await context.fetchval("jobs/find", name=ref)
     if number is None and deleted:
-        number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)
+        number = await context.fetchval("jobs/find_deleted", name=ref)
     if number is None:
         raise not_found("job", ref)
     return int(number)
@@ -80,12 +80,7 @@ async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJo
 async def hold_timers(context: Context, rows: Sequence[asyncpg.Record]) -> list[LockedJob]:
     """Lock the timers of jobs whose rows are locked already."""
     jobs = [StoredJob(dict(row)) for row in rows]
-    found = await context.fetch(
-        "jobs/lock_timers",
-        job_ids=[job.id for job in jobs],
-        namespace=context.namespace,
-        now=context.now,
-    )
+    found = await context.fetch("jobs/lock_timers", job_ids=[job.id for job in jobs])
     timers = {row["job_id"]: row for row in found}
     known = [found[0][name] for name in ("now", "shards", "metered", "payload_bytes")]
     return [LockedJob(job.job_id, job, timers.get(job.id), *known) for job in jobs]
@@ -154,9 +149,7 @@ async def contested_lanes(context: Context, lanes: Collection[Lane]) -> dict[Lan
     shared = {lane[2] for lane in lanes if lane[1] == "handler" and is_shared(lane[2])}
     if not shared:
         return {}
-    rows = await context.fetch(
-        "jobs/find_applications", namespace=context.namespace, handlers=list(shared), now=context.now
-    )
+    rows = await context.fetch("jobs/find_applications", handlers=list(shared))
     having = {row["handler"]: row["having"] for row in rows}
     return {
         lane: InvalidField(
@@ -179,13 +172,13 @@ async def lane_ids(context: Context, lanes: Collection[Lane]) -> dict[Lane, int]
     found = await _find_lanes(context, lanes)
     missing = [lane for lane in lanes if lane not in found]
     if missing:
-        await context.execute("jobs/make_lanes", namespace=context.namespace, **_columns(missing))
+        await context.execute("jobs/make_lanes", **_columns(missing))
         found |= await _find_lanes(context, missing)
     return found
 
 
 async def _find_lanes(context: Context, lanes: Collection[Lane]) -> dict[Lane, int]:
-    rows = await context.fetch("jobs/find_lanes", namespace=context.namespace, **_columns(lanes))
+    rows = await context.fetch("jobs/find_lanes", **_columns(lanes))
     return {(row["queue"], row["target"], row["handler"], row["keyed"]): row["id"] for row in rows}
 
 

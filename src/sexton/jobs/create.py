@@ -36,15 +36,7 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
     lane = lane_of(spec)
     queue, target, handler, keyed = lane
     await check_handler(context, lane)
-    known = await context.fetchrow(
-        "jobs/prepare",
-        namespace=context.namespace,
-        queue=queue,
-        target=target,
-        handler=handler,
-        keyed=keyed,
-        now=context.now,
-    )
+    known = await context.fetchrow("jobs/prepare", queue=queue, target=target, handler=handler, keyed=keyed)
     assert known is not None
     job_id, now = known["job_id"], known["now"]
     check_payload_size(context, spec.payload, known["payload_bytes"])
@@ -56,12 +48,11 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
     made = await context.fetchrow(
         "jobs/create",
         job_id=job_id,
-        namespace=context.namespace,
         app=app,
         declaration=declaration,
         now=now,
         horizon_seconds=HORIZON_SECONDS,
-        **(job_columns(spec, schedule, anchor) | timer),
+        **job_columns(spec, schedule, anchor) | timer,
     )
     if made is None:
         return None
@@ -75,5 +66,5 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
 
 
 async def name_taken(context: Context, name: str) -> NameTaken:
-    other = await context.fetchval("jobs/find", namespace=context.namespace, name=name)
+    other = await context.fetchval("jobs/find", name=name)
     return NameTaken(name, encode_id("j", other) if other else "just deleted")

@@ -89,9 +89,7 @@ async def pause_vanished(context: Context, app: str, jobs: Mapping[str, JobSpec]
     if not gone:
         return []
     mine = f"{socket.gethostname()}:{os.getpid()}:"
-    rows = await context.fetch(
-        "jobs/list_declared_elsewhere", namespace=context.namespace, app=app, mine=mine, now=context.now
-    )
+    rows = await context.fetch("jobs/list_declared_elsewhere", app=app, mine=mine)
     elsewhere = {row["handler"] for row in rows}
     paused = []
     for row in gone:
@@ -155,4 +153,4 @@ def _check_rows(app: str, rows: Collection[Record]) -> None:
 
 
 async def _rows(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[Record]:
-    return await context.fetch("jobs/list_declared", namespace=context.namespace, app=app, names=list(jobs))
+    return await context.fetch("jobs/list_declared", app=app, names=list(jobs))

@@ -214,7 +214,7 @@ def is_same(job: StoredJob, spec: JobSpec, now: datetime) -> bool:
 async def _held_by_name(context: Context, name: str) -> LockedJob | None:
     """The live job of this name. While its lock was waited for, it may have been deleted or renamed."""
     while True:
-        number = await context.fetchval("jobs/find", namespace=context.namespace, name=name)
+        number = await context.fetchval("jobs/find", name=name)
         if number is None:
             return None
         held = await hold(context, encode_id("j", number), deleted=True)

@@ -58,7 +58,7 @@ def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
 @query
 async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview:
     """Of a stored job, from where it stands; a paused one as if it were resumed now."""
-    row = await context.fetchrow("jobs/preview", job_id=await find(context, ref), now=context.now)
+    row = await context.fetchrow("jobs/preview", job_id=await find(context, ref))
     if row is None:
         raise not_found("job", ref)
     job = StoredJob(dict(row))

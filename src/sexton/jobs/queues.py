@@ -77,11 +77,11 @@ async def change_limits(context: Context, name: str, changes: LimitChanges | Map
     """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
     check_text(name, "queue", LONGEST_QUEUE)
     given = changes if isinstance(changes, Mapping) else _plain(changes)
-    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
+    row = await context.fetchrow("jobs/lock_queue", name=name)
     before = {field: row[field] if row else None for field in RANGES}
     wanted = {field: given.get(field, before[field]) for field in RANGES}
     check_limits(wanted)
-    await context.execute("jobs/set_queue", namespace=context.namespace, name=name, now=context.now, **wanted)
+    await context.execute("jobs/set_queue", name=name, **wanted)
     context.changed("queue.limited", name, name, before=before, after=wanted)
     return await get_queue(context, name)
 
@@ -102,15 +102,8 @@ async def resume_queue(context: Context, name: str) -> QueueView:
 
 async def _set_paused(context: Context, name: str, paused: bool, reason: str | None) -> QueueView:
     check_text(name, "queue", LONGEST_QUEUE)
-    row = await context.fetchrow("jobs/lock_queue", namespace=context.namespace, name=name)
-    await context.execute(
-        "jobs/pause_queue",
-        namespace=context.namespace,
-        name=name,
-        paused=paused,
-        reason=reason,
-        now=context.now,
-    )
+    row = await context.fetchrow("jobs/lock_queue", name=name)
+    await context.execute("jobs/pause_queue", name=name, paused=paused, reason=reason)
     was_paused, was_reason = (row["paused_at"] is not None, row["paused_reason"]) if row else (False, None)
     context.changed(
         "queue.paused" if paused else "queue.resumed",
@@ -143,9 +136,7 @@ def _plain(limits: Limits | LimitChanges) -> dict[str, Any]:
 
 
 async def _queues(context: Context, name: str | None) -> list[QueueView]:
-    rows = await context.fetch(
-        "jobs/list_queues", namespace=context.namespace, name=name, most=MOST_COUNTED, now=context.now
-    )
+    rows = await context.fetch("jobs/list_queues", name=name, most=MOST_COUNTED)
     return [_view(row) for row in rows]
 
 

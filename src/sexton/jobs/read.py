@@ -76,7 +76,7 @@ async def list_jobs(
     or in which they fire next (next_run_at): paused ones last, and without those that fire no more."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
-    filters = {"namespace": context.namespace, "limit": limit + 1, **chosen.parameters()}
+    filters = {"limit": limit + 1, **chosen.parameters()}
     if sort == "next_run_at":
         if chosen.status in (JobStatus.COMPLETED, JobStatus.DELETED):
             raise InvalidField(
@@ -126,7 +126,7 @@ def _cursor_of(sort: str, last: asyncpg.Record) -> str:
 @query
 async def count_jobs(context: Context, chosen: JobFilter = EVERY_JOB) -> Total:
     """How many jobs a filter means: exactly up to 10,000, beyond that as estimated."""
-    return await total(context, "jobs/list_matching", namespace=context.namespace, **chosen.parameters())
+    return await total(context, "jobs/list_matching", **chosen.parameters())
 
 
 @query
@@ -240,7 +240,7 @@ async def warnings_of(context: Context, job: JobView) -> list[str]:
 async def _limit_warnings(context: Context, job: JobView) -> list[str]:
     if job.concurrency_key is None:
         return []
-    if await context.fetchval("jobs/has_key_limit", namespace=context.namespace, queue=job.queue):
+    if await context.fetchval("jobs/has_key_limit", queue=job.queue):
         return []
     how = f"sexton queues set {quote(job.queue)} --key-concurrency 1"
     return [f"the queue {job.queue} has no key_concurrency: concurrency_key limits nothing ({how})"]
@@ -250,7 +250,7 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
     named = named_secrets([target_of(job), job.dead_letter_target])
     if not named:
         return []
-    known = {row["name"] for row in await context.fetch("secrets/list", namespace=context.namespace)}
+    known = {row["name"] for row in await context.fetch("secrets/list")}
     return [
         f"there is no secret {name} yet (sexton secret set {quote(name)})" for name in sorted(named - known)
     ]
@@ -259,14 +259,7 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
 async def _worker_warnings(context: Context, target: Target) -> list[str]:
     need = target.need if target.kind.name == "handler" else None
     app, handler = (None, None) if need is None else split_name(need)
-    row = await context.fetchrow(
-        "jobs/find_workers",
-        namespace=context.namespace,
-        handler=handler,
-        app=app,
-        target=target.lane,
-        now=context.now,
-    )
+    row = await context.fetchrow("jobs/find_workers", handler=handler, app=app, target=target.lane)
     assert row is not None
     if row["running"] and not row["workers"]:
         return [f"no worker serves the namespace {context.namespace}: runs stay pending until one does"]

@@ -77,7 +77,7 @@ async def restore(context: Context, ref: str, *, called_off: bool = False) -> Jo
     """Take back that a job was deleted. It is named by its id, or by the name that it had; one that is not
     deleted stays as it is. `called_off`: also one that was deleted with `final`."""
     if decode_id("j", ref) is None:
-        number = await context.fetchval("jobs/find_deleted", namespace=context.namespace, name=ref)
+        number = await context.fetchval("jobs/find_deleted", name=ref)
         ref = ref if number is None else encode_id("j", number)
     held = await hold(context, ref, deleted=True)
     [verdict] = await restore_all(context, [held], called_off=called_off)
@@ -139,7 +139,7 @@ def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
 async def _taken_names(context: Context, returning: Sequence[_Return]) -> dict[int, NameTaken]:
     """The jobs whose names others have: live ones, or later ones of these."""
     names = {each.held.job.row["name"] for each in returning}
-    rows = await context.fetch("jobs/find_names", namespace=context.namespace, names=list(names))
+    rows = await context.fetch("jobs/find_names", names=list(names))
     owners: dict[str, int] = {row["name"]: row["id"] for row in rows}
     refused = {}
     for each in sorted(returning, key=lambda each: each.held.job.id, reverse=True):

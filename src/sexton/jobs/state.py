@@ -59,7 +59,7 @@ async def resume_due(context: Context) -> int:
     """Resume the jobs whose pause is over, those of a namespace together; how many there were. It takes at
     most `MOST_RESUMED`."""
     by_namespace: dict[str, list[int]] = {}
-    for row in await context.fetch("jobs/list_ended_pauses", now=context.now, limit=MOST_RESUMED):
+    for row in await context.fetch("jobs/list_ended_pauses", limit=MOST_RESUMED):
         by_namespace.setdefault(row["namespace"], []).append(row["id"])
     resumed = 0
     for namespace, ended in by_namespace.items():
@@ -118,7 +118,7 @@ async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
 
 async def next_resumption(context: Context) -> float:
     """The seconds until the next pause ends by itself: 0 if one has ended, infinity if none does."""
-    seconds = await context.fetchval("jobs/next_pause_end", now=context.now)
+    seconds = await context.fetchval("jobs/next_pause_end")
     return math.inf if seconds is None else max(0.0, float(seconds))
 
 
@@ -188,11 +188,7 @@ async def delete_all(
         gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
         await context.execute("jobs/delete_for_good", job_ids=numbers(gone))
     stopped = await context.fetchrow(
-        "jobs/cancel_runs",
-        job_ids=numbers(jobs),
-        running=cancel_running,
-        reason="the job was deleted",
-        now=context.now,
+        "jobs/cancel_runs", job_ids=numbers(jobs), running=cancel_running, reason="the job was deleted"
     )
     assert stopped is not None
     told = jobs if any(stopped.values()) else live

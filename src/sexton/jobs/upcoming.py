@@ -253,6 +253,4 @@ def _following(
 @query
 async def count_due(context: Context, minute: datetime) -> Total:
     """How many jobs of the namespace are due next in a minute."""
-    return await total(
-        context, "jobs/list_due_between", namespace=context.namespace, start=minute, end=minute + MINUTE
-    )
+    return await total(context, "jobs/list_due_between", start=minute, end=minute + MINUTE)

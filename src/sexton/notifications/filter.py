@@ -45,9 +45,8 @@ class MessageFilter:
         """Whether messages come by the ids of their recipients: those of a campaign have such an index."""
         return self.campaign is not None and self.user_id is None
 
-    def parameters(self, namespace: str) -> dict[str, Any]:
+    def parameters(self) -> dict[str, Any]:
         return {
-            "namespace": namespace,
             "statuses": self.statuses,
             "template_id": self.template_id,
             "campaign_id": self.campaign,

@@ -129,7 +129,6 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
     now = await context.time()
     await context.execute(
         "messages/cancel",
-        namespace=context.namespace,
         message_ids=[row["id"]],
         now=now,
         detail=_dumped({"by": context.actor, "reason": why or context.reason}),
@@ -191,7 +190,6 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
     expires_at = row["expires_at"] and moment.at + (row["expires_at"] - row["scheduled_at"])
     await context.execute(
         "messages/move",
-        namespace=context.namespace,
         message_id=row["id"],
         scheduled_at=moment.at,
         local_time=local,
@@ -221,14 +219,7 @@ async def insert(
     context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: MessageOrigin
 ) -> list[int]:
     """The rows of messages, their timers, and what looks at them in time; their numbers, in order."""
-    rows = await context.fetch(
-        "messages/create",
-        namespace=context.namespace,
-        actor=context.actor,
-        now=now,
-        **origin._asdict(),
-        **by_column(COLUMNS, plans),
-    )
+    rows = await context.fetch("messages/create", now=now, **origin._asdict(), **by_column(COLUMNS, plans))
     await wave.call(context, {each.due_at for each in plans}, now)
     return [row["id"] for row in rows]
 
@@ -296,15 +287,10 @@ def read_spec(item: Item) -> NotificationSpec:
 async def _look_up(context: Context, specs: Sequence[NotificationSpec]) -> Known:
     users = sorted({spec.user_id for spec in specs if spec.user_id is not None})
     wanted = sorted({(spec.template_id, _version(spec)) for spec in specs}, key=str)
-    row = await context.fetchrow("notifications/get_settings", namespace=context.namespace)
-    people = (
-        await context.fetch("recipients/find_many", namespace=context.namespace, user_ids=users)
-        if users
-        else []
-    )
+    row = await context.fetchrow("notifications/get_settings")
+    people = await context.fetch("recipients/find_many", user_ids=users) if users else []
     found = await context.fetch(
         "templates/find_many",
-        namespace=context.namespace,
         template_ids=[template for template, _ in wanted],
         versions=[version for _, version in wanted],
     )
@@ -448,13 +434,11 @@ async def _hold(context: Context, ref: str) -> asyncpg.Record:
     """Lock a message that was not submitted; refuse one that was."""
     number = message_number(ref)
     await lock_sending(context, [number])
-    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    row = await context.fetchrow("messages/lock", message_id=number)
     if row is None:
         raise not_found("notification", ref)
     status = row["status"]
-    if row["campaign_id"] is not None and await context.fetch(
-        "messages/find_marked", namespace=context.namespace, message_ids=[number]
-    ):
+    if row["campaign_id"] is not None and await context.fetch("messages/find_marked", message_ids=[number]):
         status = MessageStatus.PROCESSING.value
     if status not in OPEN:
         raise over(ref, status)
@@ -463,8 +447,8 @@ async def _hold(context: Context, ref: str) -> asyncpg.Record:
 
 async def lock_sending(context: Context, numbers: Sequence[int]) -> None:
     """Their timers, and the chunks of those of campaigns: what a worker locks first."""
-    await context.execute("messages/lock_timers", namespace=context.namespace, message_ids=numbers)
-    await context.execute("campaigns/lock_chunks_of", namespace=context.namespace, message_ids=numbers)
+    await context.execute("messages/lock_timers", message_ids=numbers)
+    await context.execute("campaigns/lock_chunks_of", message_ids=numbers)
 
 
 def over(ref: str, status: str) -> Conflict:

@@ -109,7 +109,7 @@ async def list_chosen(
         place=order.place(cursor),
         most=most,
         limit=limit + 1,
-        **chosen.parameters(context.namespace),
+        **chosen.parameters(),
     )
     places = {row["id"]: order.cursor(row) for row in rows if row["meant"]}
     shown = {row["id"]: view_of(row) for row in await rows_of(context, [*places])}
@@ -124,10 +124,10 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
     """How many messages a filter means, as far as they are looked through: if there may be more, and nothing
     was searched for, as PostgreSQL's planner expects."""
     order = MessageOrder.of(chosen, None)
-    asked: dict[str, Any] = {"place": order.start, **chosen.parameters(context.namespace)}
+    asked: dict[str, Any] = {"place": order.start, **chosen.parameters()}
     most = MOST_COUNTED if chosen.searching else MOST_EXACT + 1
     async with context.planned_anew():
-        text, arguments = context.database.prepared(order.statement, most=most, limit=None, **asked)
+        text, arguments = context.prepared(order.statement, most=most, limit=None, **asked)
         row = await context.open.fetchrow(
             "select count(*) filter (where meant) as found, coalesce(max(place), 0) as looked "
             f"from ({text}) as counted",
@@ -137,14 +137,14 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
         found, cut = row["found"], row["looked"] == most
         if not cut or chosen.searching:
             return Total(found, estimated=cut)
-        text, arguments = context.database.prepared(order.statement, most=None, limit=None, **asked)
+        text, arguments = context.prepared(order.statement, most=None, limit=None, **asked)
         plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
     return Total(max(found, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)
 
 
 async def rows_of(context: Context, numbers: Sequence[int]) -> list[asyncpg.Record]:
     """Messages that the namespace has, by their ids."""
-    return await context.fetch("messages/view", namespace=context.namespace, message_ids=numbers)
+    return await context.fetch("messages/view", message_ids=numbers)
 
 
 async def view(context: Context, number: int) -> NotificationView:
@@ -152,7 +152,7 @@ async def view(context: Context, number: int) -> NotificationView:
 
 
 async def message_row(context: Context, number: int) -> asyncpg.Record:
-    row = await context.fetchrow("messages/get", namespace=context.namespace, message_id=number)
+    row = await context.fetchrow("messages/get", message_id=number)
     if row is None:
         raise not_found("notification", encode_id(MESSAGE, number))
     return row

@@ -14,15 +14,9 @@ from sexton.runs.search import Found
 async def search_notifications(context: Context, text: str, limit: int) -> list[Found]:
     """Campaigns, the latest first, then templates."""
     campaigns = await context.fetch(
-        "campaigns/search",
-        namespace=context.namespace,
-        number=decode_id(CAMPAIGN, text),
-        pattern=f"%{pattern_of(text)}",
-        limit=limit,
+        "campaigns/search", number=decode_id(CAMPAIGN, text), pattern=f"%{pattern_of(text)}", limit=limit
     )
-    templates = await context.fetch(
-        "templates/search", namespace=context.namespace, pattern=pattern_of(text), limit=limit
-    )
+    templates = await context.fetch("templates/search", pattern=pattern_of(text), limit=limit)
     found = [
         Found(
             kind="campaign",

@@ -19,7 +19,7 @@ from sexton.postgres.transaction import Context, command, query
 
 @query
 async def get_settings(context: Context) -> NotificationSettings:
-    row = await context.fetchrow("notifications/get_settings", namespace=context.namespace)
+    row = await context.fetchrow("notifications/get_settings")
     return NotificationSettings() if row is None else _view(row)
 
 
@@ -33,14 +33,11 @@ async def set_settings(context: Context, spec: NotificationSettings) -> Notifica
     before = await get_settings(context)
     await context.execute(
         "notifications/set_settings",
-        namespace=context.namespace,
         timezone=spec.timezone,
         locale=spec.locale and known_locale(spec.locale),
         quiet_hours=_dumped(spec.quiet_hours),
         quiet_passes=[each.value for each in spec.quiet_passes],
         caps=_dumped(spec.caps),
-        actor=context.actor,
-        now=context.now,
     )
     after = await get_settings(context)
     context.changed(

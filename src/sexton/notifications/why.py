@@ -45,9 +45,7 @@ class NotificationWhy(msgspec.Struct, frozen=True, kw_only=True):
 async def why(context: Context, ref: str) -> NotificationWhy:
     number = message_number(ref)
     row = await message_row(context, number)
-    events = await context.fetch(
-        "messages/list_events", namespace=context.namespace, message_id=number, limit=MOST_EVENTS
-    )
+    events = await context.fetch("messages/list_events", message_id=number, limit=MOST_EVENTS)
     zone = row["timezone"] or "UTC"
     campaign = await CampaignHold.read(context, row)
     held = [] if campaign is None else campaign.lines()

@@ -220,8 +220,11 @@ class Database:
 
     def prepared(self, statement: str, /, **parameters: Any) -> tuple[str, list[Any]]:
         """The text of a statement and its arguments, for a caller that runs it itself."""
-        found = self._statements[statement]
+        found = self.statement(statement)
         return found.text, found.arguments(parameters)
+
+    def statement(self, name: str) -> Statement:
+        return self._statements[name]
 
     @asynccontextmanager
     async def _held(self, on: Connection | None) -> AsyncIterator[Connection]:

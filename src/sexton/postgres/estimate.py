@@ -29,7 +29,7 @@ async def total(context: Context, statement: str, *, bound: str = "most", **para
     query."""
     async with context.planned_anew():
         most = {bound: MOST_EXACT + 1}
-        text, arguments = context.database.prepared(statement, **most, **parameters)
+        text, arguments = context.prepared(statement, **most, **parameters)
         count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
         if count <= MOST_EXACT:
             return Total(count)
@@ -39,6 +39,6 @@ async def total(context: Context, statement: str, *, bound: str = "most", **para
 
 async def expected(context: Context, statement: str, **parameters: Any) -> int:
     """How many rows the planner expects of a statement. Call it where statements are `planned_anew`."""
-    text, arguments = context.database.prepared(statement, **parameters)
+    text, arguments = context.prepared(statement, **parameters)
     plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
     return int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])

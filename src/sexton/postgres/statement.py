@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 STATEMENTS = resources.files("sexton.postgres").joinpath("statements")
 PARTS = "parts"
+#: The parameters that a `Context` fills in, where the caller gives no others.
+OF_CONTEXT = ("namespace", "actor", "now")
 INCLUDE = re.compile(r"^[ ]*-- include: *(\S+) *$", re.MULTILINE)
 # A parameter, unless it stands in a comment or in a text; `::` is a cast.
 PARAMETER = re.compile(r"--[^\n]*|'(?:[^']|'')*'|(?<![:\w]):([a-z_]\w*)")
@@ -32,6 +34,8 @@ class Statement:
     name: str
     text: str
     parameters: tuple[str, ...]
+    #: Those of them that a `Context` fills in.
+    parameters_of_context: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, name: str, source: str) -> Statement:
@@ -43,7 +47,8 @@ class Statement:
                 return found[0]
             return f"${positions.setdefault(found[1], len(positions) + 1)}"
 
-        return cls(name, PARAMETER.sub(position, source), tuple(positions))
+        text = PARAMETER.sub(position, source)
+        return cls(name, text, tuple(positions), tuple(each for each in OF_CONTEXT if each in positions))
 
     def arguments(self, given: Mapping[str, Any]) -> list[Any]:
         """The values in the order of their positions."""

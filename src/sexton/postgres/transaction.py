@@ -75,17 +75,33 @@ class Context:
     #: What the open command has changed so far.
     entries: list[AuditEntry] | None = None
 
+    # Statements. Their parameters `namespace`, `actor` and `now` are those of the context, unless the caller
+    # gives others.
+
     async def fetch(self, statement: str, /, **parameters: Any) -> list[asyncpg.Record]:
-        return await self.database.fetch(statement, on=self.connection, **parameters)
+        return await self.database.fetch(
+            statement, on=self.connection, **self._with_own(statement, parameters)
+        )
 
     async def fetchrow(self, statement: str, /, **parameters: Any) -> asyncpg.Record | None:
-        return await self.database.fetchrow(statement, on=self.connection, **parameters)
+        own = self._with_own(statement, parameters)
+        return await self.database.fetchrow(statement, on=self.connection, **own)
 
     async def fetchval(self, statement: str, /, **parameters: Any) -> Any:
-        return await self.database.fetchval(statement, on=self.connection, **parameters)
+        own = self._with_own(statement, parameters)
+        return await self.database.fetchval(statement, on=self.connection, **own)
 
     async def execute(self, statement: str, /, **parameters: Any) -> None:
-        await self.database.execute(statement, on=self.connection, **parameters)
+        await self.database.execute(statement, on=self.connection, **self._with_own(statement, parameters))
+
+    def prepared(self, statement: str, /, **parameters: Any) -> tuple[str, list[Any]]:
+        """The text of a statement and its arguments, for a caller that runs it itself."""
+        return self.database.prepared(statement, **self._with_own(statement, parameters))
+
+    def _with_own(self, statement: str, parameters: dict[str, Any]) -> dict[str, Any]:
+        for name in self.database.statement(statement).parameters_of_context:
+            parameters.setdefault(name, getattr(self, name))
+        return parameters
 
     @property
     def open(self) -> Connection:

@@ -109,13 +109,13 @@ class Activity:
 
 async def read_activity(context: Context, since: datetime, until: datetime) -> Activity:
     """What happened in the namespace between two instants, by minute."""
-    rows = await context.fetch("activity/read", namespace=context.namespace, since=since, until=until)
+    rows = await context.fetch("activity/read", since=since, until=until)
     return Activity([(row["minute"], row["status"], row["late"], row["runs"]) for row in rows])
 
 
 async def read_whole(context: Context, since: datetime, until: datetime) -> list[MinuteRow]:
     """The same as if all of it had happened in the first minute: for figures of a long time."""
-    rows = await context.fetch("activity/read_whole", namespace=context.namespace, since=since, until=until)
+    rows = await context.fetch("activity/read_whole", since=since, until=until)
     return [(since, row["status"], row["late"], row["runs"]) for row in rows]
 
 
@@ -123,7 +123,7 @@ async def read_whole(context: Context, since: datetime, until: datetime) -> list
 async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelta, bool]:
     """Count the next piece of history, at most so much time of it. How much it was, and whether all that can
     be counted is."""
-    mark = await context.fetchrow("activity/lock_mark", now=context.now, patience_seconds=PATIENCE_SECONDS)
+    mark = await context.fetchrow("activity/lock_mark", patience_seconds=PATIENCE_SECONDS)
     assert mark is not None
     since, safe_until = mark["through"], mark["safe_until"]
     until = min(safe_until, since + longest)
@@ -136,8 +136,8 @@ async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelt
 @command
 async def remove_old_activity(context: Context, keep_days: int) -> None:
     """Keep what is older than two days by the hour, and nothing for longer than history is kept."""
-    await context.execute("activity/compact", now=context.now)
-    await context.execute("activity/remove_old", now=context.now, keep_days=min(keep_days, KEEP_DAYS))
+    await context.execute("activity/compact")
+    await context.execute("activity/remove_old", keep_days=min(keep_days, KEEP_DAYS))
 
 
 def percentile(rows: Iterable[MinuteRow], share: float) -> float | None:

@@ -141,7 +141,6 @@ async def _labelled(
     chosen = JobFilter(label=label).parameters()
     rows = await context.fetch(
         "jobs/list_labelled",
-        namespace=context.namespace,
         label=chosen["label"],
         labels=chosen["labels"],
         others=others,
@@ -189,15 +188,10 @@ async def _happened(
     """What is over; whether all of it is named."""
     start, end = reach
     first = start.replace(minute=0, second=0, microsecond=0)
-    for row in await context.fetch("activity/by_hour", namespace=context.namespace, start=first, end=end):
+    for row in await context.fetch("activity/by_hour", start=first, end=end):
         hours.add([row["hour"]], row["count"], row["failed"])
     rows: Sequence[Record] = await context.fetch(
-        "reading/list_happened",
-        namespace=context.namespace,
-        start=start,
-        end=end,
-        others=others,
-        most=MOST_ENTRIES + 1,
+        "reading/list_happened", start=start, end=end, others=others, most=MOST_ENTRIES + 1
     )
     complete = len(rows) <= MOST_ENTRIES
     if not complete:
@@ -211,20 +205,10 @@ async def _worth_naming(
 ) -> Sequence[Record]:
     """Of a past that is too much to name: what failed, and the runs of jobs that fire seldom."""
     failed = await context.fetch(
-        "reading/list_failed_between",
-        namespace=context.namespace,
-        start=start,
-        end=end,
-        others=others,
-        most=MOST_FAILED,
+        "reading/list_failed_between", start=start, end=end, others=others, most=MOST_FAILED
     )
     jobs = await context.fetch(
-        "jobs/list_planned",
-        namespace=context.namespace,
-        end=await context.time() + FAR,
-        jobs=None,
-        others=others,
-        most=MOST_ENTRIES + 1,
+        "jobs/list_planned", end=await context.time() + FAR, jobs=None, others=others, most=MOST_ENTRIES + 1
     )
     if len(jobs) > MOST_ENTRIES:
         return failed
@@ -282,14 +266,7 @@ async def _planned(
     jobs, complete = None, True
     if label is not None:
         jobs, complete = await _labelled(context, label, others, hours, end)
-    rows = await context.fetch(
-        "jobs/list_planned",
-        namespace=context.namespace,
-        end=end,
-        jobs=jobs,
-        others=others,
-        most=MOST_ENTRIES + 1,
-    )
+    rows = await context.fetch("jobs/list_planned", end=end, jobs=jobs, others=others, most=MOST_ENTRIES + 1)
     if len(rows) > MOST_ENTRIES:
         found_hours, estimated = await ahead.count(
             context, start, end, others, read=read_schedule, times=times_of

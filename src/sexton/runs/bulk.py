@@ -109,10 +109,8 @@ async def _cancel(context: Context, named: Sequence[str], reason: str | None, cu
         check_text(reason, "reason", 1000)
     rows = await context.fetch(
         "recording/cancel_runs",
-        namespace=context.namespace,
         run_ids=[run_number(each) for each in named],
         reason=reason or "cancelled on request",
-        now=context.now,
     )
     verdicts: dict[str, Verdict] = {encode_id("r", row["id"]): row["outcome"] for row in rows}
     others = [each for each in named if each not in verdicts]
@@ -170,9 +168,7 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
 
 async def _find(context: Context, ids: Sequence[str]) -> list[Record]:
     """Runs by their ids, live or ended; those that the namespace does not have are left out."""
-    return await context.fetch(
-        "reading/find_runs", run_ids=[run_number(each) for each in ids], namespace=context.namespace
-    )
+    return await context.fetch("reading/find_runs", run_ids=[run_number(each) for each in ids])
 
 
 def _not_live(run_id: str, status: str | None) -> SextonError:

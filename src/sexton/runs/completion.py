@@ -175,7 +175,7 @@ async def heartbeat(
     """The service goes on: it gets as long again (the job's timeout_seconds, unless it gives `seconds`). A
     deadline never comes nearer."""
     number, attempt = await _authorized(context, run_id, token)
-    row = await context.fetchrow("recording/lock_reported", run_id=number, now=context.now)
+    row = await context.fetchrow("recording/lock_reported", run_id=number)
     if row is None:
         raise await _too_late(context, number)
     _check_attempt(row, attempt)
@@ -184,7 +184,6 @@ async def heartbeat(
         run_id=number,
         seconds=attempt_policy(row["options"]).timeout_seconds if seconds is None else seconds,
         progress=None if progress is None else msgspec.json.encode(progress).decode(),
-        now=context.now,
     )
     return Beat(row["state"], deadline, row["cancelled"])
 
@@ -192,7 +191,7 @@ async def heartbeat(
 async def _report(context: Context, run_id: str, token: str, outcome: Outcome, *ends: str) -> Told:
     """Record an outcome. `ends`: what it makes of a run, so that a repeated report is known as such."""
     number, attempt = await _authorized(context, run_id, token)
-    row = await context.fetchrow("recording/lock_reported", run_id=number, now=context.now)
+    row = await context.fetchrow("recording/lock_reported", run_id=number)
     if row is None:
         end = await context.fetchrow("reading/find_end", run_id=number, namespace=None)
         if end is not None and attempt.of(end) and end["claim"] == attempt.claim and end["status"] in ends:
@@ -213,7 +212,7 @@ async def end_overdue(context: Context, limit: int) -> list[str]:
     """Fail the attempts whose time is over without a report, and end those that are to be cancelled; what
     became of each."""
     await context.open.execute(LOCALLY_BY_KEY)
-    rows = await context.fetch("recording/lock_overdue", now=context.now, limit=limit)
+    rows = await context.fetch("recording/lock_overdue", limit=limit)
     return await settle(context, [(row, silence(row)) for row in rows])
 
 
@@ -234,15 +233,14 @@ async def settle(context: Context, outcomes: Sequence[tuple[asyncpg.Record, Outc
         batch.add(Reported.of(row), outcome, row["started"], row["finished"])
     fates: dict[int, str] = {}
     for node, batch in batches.items():
-        where: dict[str, Any] = {"node": node, "now": context.now}
         if batch.done:
-            await context.execute("recording/finish", **where, **batch.done.parameters())
+            await context.execute("recording/finish", node=node, **batch.done.parameters())
             fates.update(dict.fromkeys(batch.done.runs, RunStatus.SUCCESS.value))
         if batch.ended:
-            await context.execute("recording/end", **where, **by_column(END, batch.ended))
+            await context.execute("recording/end", node=node, **by_column(END, batch.ended))
             fates.update({ended[0]: ended[4] for ended in batch.ended})
         if batch.again:
-            await context.execute("recording/retry", **where, **by_column(AGAIN, batch.again))
+            await context.execute("recording/retry", node=node, **by_column(AGAIN, batch.again))
             # The statement ends a run whose cancellation was requested instead.
             cancelled = {row["id"] for row, _ in outcomes if row["cancelled"]}
             fates.update(

@@ -54,7 +54,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
     now = await context.time()
     since = chosen.since or now - (SEARCHED if chosen.searching else START)
     until = chosen.until or now + timedelta(days=1)
-    shared = {**chosen.parameters(context.namespace), "job_id": chosen.job}
+    shared = {**chosen.parameters(), "job_id": chosen.job}
     async with context.planned_anew():
         live = (
             []
@@ -65,11 +65,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
         if chosen.plain:
             minute = since.replace(second=0, microsecond=0)
             ended = await context.fetch(
-                "activity/sum",
-                namespace=context.namespace,
-                since=minute,
-                until=until,
-                late_step=LATE if chosen.late else None,
+                "activity/sum", since=minute, until=until, late_step=LATE if chosen.late else None
             )
         else:
             if chosen.searching and chosen.job is None and not chosen.unusual:

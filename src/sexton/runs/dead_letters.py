@@ -40,7 +40,6 @@ async def list_dead(
     died_at, run_id = decode_cursor(cursor, tuple[datetime, Number]) if cursor else (None, None)
     rows = await context.fetch(
         "reading/list_dead",
-        namespace=context.namespace,
         job_id=job,
         error_group=group,
         reason=reason,
@@ -54,7 +53,7 @@ async def list_dead(
 @query
 async def get_dead(context: Context, run_id: int) -> DeadLetter:
     """One dead letter with its payload and attempts."""
-    row = await context.fetchrow("reading/get_dead", run_id=run_id, namespace=context.namespace)
+    row = await context.fetchrow("reading/get_dead", run_id=run_id)
     if row is None:
         raise not_found("dead letter", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
@@ -66,9 +65,7 @@ async def get_dead(context: Context, run_id: int) -> DeadLetter:
 async def list_groups(context: Context, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
     """Dead letters by cause, the largest group first."""
     hours: dict[tuple[str, str], list[int]] = {}
-    for row in await context.fetch(
-        "reading/list_dead_hours", namespace=context.namespace, job_id=job, now=context.now
-    ):
+    for row in await context.fetch("reading/list_dead_hours", job_id=job):
         hours.setdefault((row["error_group"], row["reason"]), [0] * HOURS)[row["hour"]] += row["letters"]
     groups = [
         from_row(
@@ -77,9 +74,7 @@ async def list_groups(context: Context, *, job: int | None = None, limit: int = 
             latest_run_id=encode_id("r", row["latest_run"]),
             hours=hours.get((row["error_group"], row["reason"]), [0] * HOURS),
         )
-        for row in await context.fetch(
-            "reading/list_dead_groups", namespace=context.namespace, job_id=job, limit=limit
-        )
+        for row in await context.fetch("reading/list_dead_groups", job_id=job, limit=limit)
     ]
     return make_page([("", group) for group in groups], limit).items
 

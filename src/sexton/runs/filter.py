@@ -63,10 +63,9 @@ class RunFilter:
         """Whether what is meant may be rare among very many, and has no index."""
         return self.late or self.queue is not None or self.worker is not None
 
-    def parameters(self, namespace: str) -> dict[str, Any]:
-        """What the parts `live_choice` and `ended_choice` of statements share."""
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the statement parts `live_choice` and `ended_choice`, without the namespace."""
         return {
-            "namespace": namespace,
             "triggers": self.triggers,
             "queue": self.queue,
             "late": self.late,

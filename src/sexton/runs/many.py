@@ -137,7 +137,6 @@ async def _count(
 
 def _range(context: Context, chosen: JobFilter, after: str | None, through: str | None) -> dict[str, object]:
     return {
-        "namespace": context.namespace,
         "after": 0 if after is None else number_in_cursor(after, "j", "after"),
         "through": None if through is None else number_in_cursor(through, "j", "through"),
         **chosen.parameters(),

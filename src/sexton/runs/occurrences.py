@@ -85,7 +85,7 @@ class Timeline:
         reach = {"job_id": job_id, "start": start, "end": end, "limit": limit}
         async with context.open.transaction(isolation="repeatable_read"):
             now = await context.time()
-            row = await context.fetchrow("reading/get_job", job_id=job_id, namespace=context.namespace)
+            row = await context.fetchrow("reading/get_job", job_id=job_id)
             if row is None:
                 raise not_found("job", encode_id("j", job_id))
             timer = await context.fetchrow("reading/get_timer", job_id=job_id)

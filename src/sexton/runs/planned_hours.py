@@ -147,7 +147,7 @@ async def _groups(
     context: Context, end: datetime, others: Sequence[str]
 ) -> tuple[dict[Key, tuple[int, int]], float]:
     """Timers that fire alike: how many jobs, and one of them. Beside that, which share of all was counted."""
-    chosen = {"namespace": context.namespace, "end": end, "others": others, "most": MOST_TIMES}
+    chosen = {"end": end, "others": others, "most": MOST_TIMES}
     every: int = await context.fetchval("jobs/estimate_timers")
     if every > MOST_COUNTED:
         share = MOST_COUNTED / every

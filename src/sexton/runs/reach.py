@@ -29,11 +29,7 @@ async def reach(
     end = min(last, through)
     begin = max(earliest, end - timedelta(days=1))
     rows = await context.fetch(
-        "activity/reach",
-        namespace=context.namespace,
-        first=begin.replace(second=0, microsecond=0),
-        last=end,
-        late_step=LATE,
+        "activity/reach", first=begin.replace(second=0, microsecond=0), last=end, late_step=LATE
     )
     most = MOST_READ_LATE if chosen.late else MOST_READ
     read = late = 0

@@ -91,9 +91,9 @@ async def list_runs(
 @query
 async def get_run(context: Context, run_id: int) -> RunDetail:
     """One run with its attempts, log, progress and result."""
-    live = await context.fetchrow("reading/get_live_run", run_id=run_id, namespace=context.namespace)
+    live = await context.fetchrow("reading/get_live_run", run_id=run_id)
     # A run that ends between the two statements is found by the second.
-    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id, namespace=context.namespace)
+    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id)
     if row is None:
         raise not_found("run", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
@@ -135,7 +135,7 @@ async def list_log(
 
 async def require_run(context: Context, run_id: int) -> None:
     """Raises `run_not_found` unless the namespace has such a run."""
-    if not await context.fetchval("reading/find_run", run_id=run_id, namespace=context.namespace):
+    if not await context.fetchval("reading/find_run", run_id=run_id):
         raise not_found("run", encode_id("r", run_id))
 
 
@@ -143,7 +143,7 @@ async def require_run(context: Context, run_id: int) -> None:
 async def require_job(context: Context, ref: str) -> int:
     """The number of a job, named by id or name, whose row is still there, deleted or not."""
     number = await find(context, ref, deleted=True)
-    if await context.fetchrow("reading/get_job", job_id=number, namespace=context.namespace) is None:
+    if await context.fetchrow("reading/get_job", job_id=number) is None:
         raise not_found("job", ref)
     return number
 
@@ -160,7 +160,7 @@ def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, da
 
 
 async def _live_rows(context: Context, chosen: RunFilter, below: int | None, limit: int) -> list[Record]:
-    filters = {**chosen.parameters(context.namespace), "below": below, "limit": limit}
+    filters = {**chosen.parameters(), "below": below, "limit": limit}
     states = chosen.live if chosen.statuses else None
     if chosen.job is None:
         return await context.fetch("reading/list_live_runs", states=states, **filters)
@@ -173,7 +173,7 @@ async def _ended_rows(
     """Of all jobs: look back a minute, then further, until the page is full. Beside the rows, up to when was
     looked, if there may be more before that."""
     recorded, run_id, scheduled = place or (None, None, None)
-    filters: dict[str, Any] = {**chosen.parameters(context.namespace), "statuses": chosen.ended}
+    filters: dict[str, Any] = {**chosen.parameters(), "statuses": chosen.ended}
     filters |= {"run_id": run_id, "scheduled_at": scheduled, "limit": limit}
     now = await context.time()
     earliest = chosen.since or (now - SEARCHED if chosen.searching and chosen.job is None else START)

@@ -124,7 +124,6 @@ async def _filters(
     """The time, and which letters are meant; what dies later is left for the next time."""
     now = await context.time()
     return now, {
-        "namespace": context.namespace,
         "run_id": None,
         "job_id": None if job is None else await find(context, job),
         "error_group": error_group,
@@ -184,7 +183,7 @@ async def _lock(context: Context, run_id: str) -> asyncpg.Record:
     number = decode_id("r", run_id)
     only: dict[str, Any] = dict.fromkeys(("job_id", "error_group", "reason", "died_until"))
     letter = number is not None and await context.fetchrow(
-        "recording/lock_dead", namespace=context.namespace, run_id=number, **only, limit=1
+        "recording/lock_dead", run_id=number, **only, limit=1
     )
     if not letter:
         raise not_found("dead letter", run_id)
@@ -200,9 +199,7 @@ async def _redrive(
     """As many of them as the namespace has room for. `payload` takes the place of theirs."""
     own = None
     if payload is not msgspec.UNSET:
-        check_payload_size(
-            context, payload, await context.fetchval("quotas/get_payload", namespace=context.namespace)
-        )
+        check_payload_size(context, payload, await context.fetchval("quotas/get_payload"))
         own = encode_payload(payload)
     grant = await take_runs(context, len(letters), await context.time())
     if not grant.runs and grant.refusal is not None:

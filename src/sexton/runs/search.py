@@ -42,7 +42,7 @@ async def _runs(context: Context, text: str) -> list[Found]:
     number = decode_id("r", text)
     if number is None:
         return []
-    rows = await context.fetch("reading/search_run", run_id=number, namespace=context.namespace)
+    rows = await context.fetch("reading/search_run", run_id=number)
     return [
         Found(
             kind="dead" if row["dead"] else "run",
@@ -60,17 +60,13 @@ async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
     number = decode_id("j", text)
     rows = []
     if number is not None:
-        rows += await context.fetch("jobs/find_shown", job_id=number, namespace=context.namespace)
+        rows += await context.fetch("jobs/find_shown", job_id=number)
     if WORDS.search(text):
         async with context.planned_anew():
             # A word that a million jobs have: some of them are enough.
             await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
             rows += await context.fetch(
-                "jobs/search",
-                namespace=context.namespace,
-                pattern=pattern_of(text),
-                words=words_query(text),
-                limit=limit,
+                "jobs/search", pattern=pattern_of(text), words=words_query(text), limit=limit
             )
     shown = {row["id"]: row for row in reversed(rows)}
     ordered = sorted(shown.values(), key=lambda row: (row["place"], len(row["name"]), row["name"]))
@@ -88,9 +84,7 @@ async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
 
 
 async def _queues(context: Context, text: str, limit: int) -> list[Found]:
-    rows = await context.fetch(
-        "jobs/search_queues", namespace=context.namespace, pattern=pattern_of(text), limit=limit
-    )
+    rows = await context.fetch("jobs/search_queues", pattern=pattern_of(text), limit=limit)
     return [
         Found(
             kind="queue",

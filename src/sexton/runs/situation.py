@@ -41,9 +41,9 @@ class Situation:
     @classmethod
     async def read(cls, context: Context) -> Situation:
         now = await context.time()
-        queues = await context.fetch("reading/list_queue_states", namespace=context.namespace, now=now)
+        queues = await context.fetch("reading/list_queue_states", now=now)
         by_name = {queue["name"]: queue for queue in queues}
-        rate = await context.fetchval("quotas/get_rate", namespace=context.namespace)
+        rate = await context.fetchval("quotas/get_rate")
         return cls(now, await list_nodes(context, now), by_name, rate)
 
     def waiting(self, row: Record) -> str | None:

@@ -190,11 +190,7 @@ async def cancel_run(context: Context, run_id: str, *, reason: str | None = None
     """`cancelled` if the run was waiting, `requested` if it runs: its worker is asked to stop it."""
     number = run_number(run_id)
     found = await context.fetchrow(
-        "recording/cancel_runs",
-        namespace=context.namespace,
-        run_ids=[number],
-        reason=reason or "cancelled on request",
-        now=context.now,
+        "recording/cancel_runs", run_ids=[number], reason=reason or "cancelled on request"
     )
     if found is not None:
         context.changed(
@@ -207,7 +203,7 @@ async def cancel_run(context: Context, run_id: str, *, reason: str | None = None
             reason=reason,
         )
         return str(found["outcome"])
-    ended = await context.fetchval("reading/find_end", run_id=number, namespace=context.namespace)
+    ended = await context.fetchval("reading/find_end", run_id=number)
     if ended is None:
         raise not_found("run", run_id)
     raise Conflict(

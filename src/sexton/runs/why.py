@@ -90,7 +90,7 @@ async def _span(
     context: Context, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
 ) -> tuple[datetime, datetime]:
     """The range of time that `why` looks at."""
-    row = await context.fetchrow("reading/get_job", job_id=job_id, namespace=context.namespace)
+    row = await context.fetchrow("reading/get_job", job_id=job_id)
     if row is None:
         raise not_found("job", encode_id("j", job_id))
     schedule = StoredJob(dict(row)).schedule

@@ -35,7 +35,6 @@ class BuiltinAdapter(Adapter):
     async def state(self, context: Context, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
         rows = await context.fetch(
             "content/read_states",
-            namespace=context.namespace,
             types=[entity.type for entity in entities],
             ids=[entity.id for entity in entities],
         )
@@ -82,7 +81,6 @@ class BuiltinAdapter(Adapter):
                 ids=[entity.id for entity in changed],
                 states=[known[entity].state.value for entity in changed],
                 versions=[known[entity].published_version for entity in changed],
-                now=context.now,
             )
         return made
 

@@ -70,15 +70,7 @@ async def put_adapter(context: Context, name: str, spec: AdapterSpec) -> Adapter
             f"{name} is a {before.kind}; planned actions wait for workers of that kind",
             hint="give the new one another name",
         )
-    await context.execute(
-        "adapters/set",
-        namespace=context.namespace,
-        name=name,
-        kind=spec.kind,
-        config=text,
-        actor=context.actor,
-        now=context.now,
-    )
+    await context.execute("adapters/set", name=name, kind=spec.kind, config=text)
     saved = await get_adapter(context, name)
     context.changed(
         "content_adapter.set",
@@ -101,7 +93,7 @@ async def get_adapter(context: Context, name: str) -> AdapterView:
 @query
 async def list_adapters(context: Context) -> list[AdapterView]:
     """All of a namespace, by name."""
-    rows = await context.fetch("adapters/list", namespace=context.namespace, limit=MOST_ADAPTERS)
+    rows = await context.fetch("adapters/list", limit=MOST_ADAPTERS)
     return list(map(_view, rows))
 
 
@@ -109,7 +101,7 @@ async def list_adapters(context: Context) -> list[AdapterView]:
 async def delete_adapter(context: Context, name: str) -> None:
     """Actions that are planned with it fail, and are tried again, until it is there again."""
     before = await get_adapter(context, name)
-    await context.execute("adapters/delete", namespace=context.namespace, name=name)
+    await context.execute("adapters/delete", name=name)
     context.changed(
         "content_adapter.deleted", name, name, before={"kind": before.kind, "config": before.config}
     )
@@ -127,7 +119,7 @@ async def content_target(context: Context, name: str) -> dict[str, Any]:
 
 
 async def _find(context: Context, name: str) -> AdapterView | None:
-    row = await context.fetchrow("adapters/get", namespace=context.namespace, name=name)
+    row = await context.fetchrow("adapters/get", name=name)
     return None if row is None else _view(row)
 
 

@@ -148,7 +148,6 @@ async def list_calendar(
     if timezone is not None:
         find_zone(timezone)
     filters: dict[str, Any] = {
-        "namespace": context.namespace,
         "end": end,
         "entity_type": entity_type,
         "entity_id": entity_id,

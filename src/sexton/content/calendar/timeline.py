@@ -44,7 +44,6 @@ async def list_pending(context: Context, entities: Sequence[Entity]) -> list[asy
     """What is planned for these entities, each with its next time; of series with what their jobs say."""
     return await context.fetch(
         "content/list_pending_many",
-        namespace=context.namespace,
         types=[entity.type for entity in entities],
         entity_ids=[entity.id for entity in entities],
         limit=MOST_PLANS,

@@ -98,7 +98,7 @@ async def check_before_time(database: Database, adapter: Adapter, run: RunContex
     context = Context(database, namespace=row["namespace"], actor=ACTOR)
     if row["cancelled_at"] is not None or row["done_at"] is not None or row["failed_at"] is not None:
         return Cancel("the release is over")
-    items = await context.fetch("content/list_items", release_id=row["id"], namespace=context.namespace)
+    items = await context.fetch("content/list_items", release_id=row["id"])
     findings = await ask_adapter(context, adapter, row, items, mask)
     async with database.connection() as connection:
         findings += await find_faults(replace(context, connection=connection), row, items)
@@ -167,8 +167,7 @@ async def _tell_alone(context: Context, run: RunContext, event: NoticeEvent, err
 
 
 async def _tell_once(context: Context, row: asyncpg.Record, event: NoticeEvent, **more: Any) -> None:
-    named = {"release_id": row["id"], "namespace": row["namespace"]}
-    if await context.fetchval("content/tell_release_once", at=row["scheduled_at"], **named):
+    if await context.fetchval("content/tell_release_once", release_id=row["id"], at=row["scheduled_at"]):
         await tell(context, [release_notice(event, row, **more)])
 
 
@@ -197,9 +196,7 @@ async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcom
             context = replace(context, namespace=row["namespace"])
             if row["failed_at"] is not None:
                 return Failure(row["error"] or "", permanent=True)
-            items = await context.fetch(
-                "content/lock_items", release_id=row["id"], namespace=context.namespace
-            )
+            items = await context.fetch("content/lock_items", release_id=row["id"])
             items.sort(key=lambda item: item["place"])
             account = await _apply_inside(context, adapter, run, row, items)
             error = _error(account)
@@ -295,7 +292,6 @@ async def note_items(context: Context, run: RunContext, account: Sequence[Releas
         )
     await context.execute(
         "content/set_results",
-        namespace=context.namespace,
         schedules=[item.row["id"] for item in account],
         results=[item.result for item in account],
         errors=[item.error for item in account],
@@ -310,12 +306,7 @@ async def _end(
     """The release is over: say so, and tell its author."""
     error = _error(account) or row["error"]
     await context.execute(
-        "content/end_release",
-        release_id=row["id"],
-        namespace=context.namespace,
-        failed=error is not None,
-        error=error,
-        run_id=run.id,
+        "content/end_release", release_id=row["id"], failed=error is not None, error=error, run_id=run.id
     )
     if error is None:
         await tell(context, [release_notice(NoticeEvent.DONE, row, items=len(account))])
@@ -350,9 +341,9 @@ class _Outside:
     async def carry_out(self) -> Outcome:
         async with self._writing() as context:
             self._row = row = await _stand(context, self._run)
-            named = {"release_id": row["id"], "namespace": row["namespace"]}
-            await context.execute("content/begin_release", run_id=self._run.id, **named)
-        self._context = replace(self._context, namespace=row["namespace"])
+            self._context = replace(self._context, namespace=row["namespace"])
+            own = replace(context, namespace=row["namespace"])
+            await own.execute("content/begin_release", release_id=row["id"], run_id=self._run.id)
         items = await self._items()
         broken = row["failed_at"] is not None
         for item in items:
@@ -380,9 +371,8 @@ class _Outside:
                 yield replace(self._context, connection=connection)
 
     async def _items(self) -> list[asyncpg.Record]:
-        named = {"release_id": self._row["id"], "namespace": self._context.namespace}
         with own_database():
-            return await self._context.fetch("content/list_items", **named)
+            return await self._context.fetch("content/list_items", release_id=self._row["id"])
 
     async def _do(self, item: asyncpg.Record) -> bool:
         """Carry an item out; whether it failed for good. Raises what is worth another try."""
@@ -414,7 +404,6 @@ class _Outside:
             await self._context.execute(
                 "content/begin_item",
                 schedule_id=item["id"],
-                namespace=self._context.namespace,
                 scheduled_at=self._run.scheduled_at,
                 run_id=self._run.id,
                 state_before=None if before is None else before.state.value,
@@ -435,7 +424,6 @@ class _Outside:
             await context.execute(
                 "content/end_release",
                 release_id=self._row["id"],
-                namespace=context.namespace,
                 failed=True,
                 error=_error([*failed, *left]) or self._row["error"],
                 run_id=self._run.id,
@@ -473,7 +461,6 @@ class _Outside:
             await context.execute(
                 "content/record_undo",
                 schedule_id=item["id"],
-                namespace=context.namespace,
                 action=change.action.value,
                 state_before=applied.state_before,
                 state_after=applied.state_after,

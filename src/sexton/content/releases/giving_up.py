@@ -33,8 +33,7 @@ async def give_up(database: Database, run: RunContext, why: str) -> None:
 
 
 async def _leave_half_way(context: Context, run: RunContext, row: asyncpg.Record, why: str) -> None:
-    named = {"release_id": row["id"], "namespace": row["namespace"]}
-    items = await context.fetch("content/list_items", **named)
+    items = await context.fetch("content/list_items", release_id=row["id"])
     if row["failed_at"] is not None:
         left = [item for item in items if item["result"] == "changed"]
         await note_items(
@@ -51,6 +50,6 @@ async def _leave_half_way(context: Context, run: RunContext, row: asyncpg.Record
         if item["result"] is None
     ]
     await note_items(context, run, account)
-    await context.execute("content/end_release", failed=True, error=why, run_id=run.id, **named)
+    await context.execute("content/end_release", release_id=row["id"], failed=True, error=why, run_id=run.id)
     if any(item["begun_at"] is not None for item in items):
         await run_now(context, encode_id("j", row["job_id"]))

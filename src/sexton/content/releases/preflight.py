@@ -91,11 +91,7 @@ async def keep_findings(
     """With the release; and tell its author if it would fail."""
     listed: list[dict[str, Any]] = msgspec.to_builtins(findings)
     await context.execute(
-        "content/set_findings",
-        release_id=row["id"],
-        namespace=context.namespace,
-        findings=msgspec.json.encode(listed).decode(),
-        now=context.now,
+        "content/set_findings", release_id=row["id"], findings=msgspec.json.encode(listed).decode()
     )
     if told and any(not each.warning for each in findings):
         await tell(context, [release_notice(NoticeEvent.WILL_FAIL, row, findings=listed)])

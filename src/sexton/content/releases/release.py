@@ -100,8 +100,7 @@ async def cancel_release(context: Context, ref: str, *, by: str | None = None) -
         # What is called off together is known by its instant.
         context = replace(context, now=await context.time())
         actor = by or context.actor
-        named = {"release_id": row["id"], "namespace": context.namespace}
-        await context.execute("content/cancel_release", actor=actor, now=context.now, **named)
+        await context.execute("content/cancel_release", actor=actor, release_id=row["id"])
         _tell(context, "content.release_cancelled", row, {"cancelled_by": None}, {"cancelled_by": actor})
         for job_id in (row["job_id"], row["check_job_id"]):
             if job_id is not None:
@@ -152,8 +151,7 @@ async def approve_release(context: Context, ref: str, *, by: str) -> ReleaseView
     check_text(by, "approved_by", 200)
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    await context.execute("content/approve_release", actor=by, now=context.now, **named)
+    await context.execute("content/approve_release", actor=by, release_id=row["id"])
     before = {"approved_by": row["approved_by"]}
     _tell(context, "content.release_approved", row, before, {"approved_by": row["approved_by"] or by})
     return await get_release(context, ref)
@@ -166,8 +164,7 @@ async def add_items(
     """Put further actions at the end of a release."""
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    present = await context.fetch("content/list_items", **named)
+    present = await context.fetch("content/list_items", release_id=row["id"])
     if len(present) + len(items) > MOST_ITEMS:
         raise InvalidField(
             "too_many",
@@ -175,7 +172,7 @@ async def add_items(
             field="items",
             hint=f"at most {MOST_ITEMS}",
         )
-    if await context.fetchval("content/count_items", **named) + len(items) > MOST_EVER:
+    if await context.fetchval("content/count_items", release_id=row["id"]) + len(items) > MOST_EVER:
         raise Conflict(
             "too_many",
             f"{ref} has had {MOST_EVER} items, with those that were taken out",
@@ -183,7 +180,7 @@ async def add_items(
         )
     taken = [Entity(item["entity_type"], item["entity_id"]) for item in present]
     await _insert_items(context, row, items, taken, force=force)
-    await context.execute("content/change_release", **named)
+    await context.execute("content/change_release", release_id=row["id"])
     _tell(context, "content.release_items_added", row, None, {"items": [_name(item) for item in items]})
     return await get_release(context, ref)
 
@@ -194,22 +191,18 @@ async def remove_item(context: Context, ref: str, schedule_id: str) -> ReleaseVi
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     number = decode_id("c", schedule_id)
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    gone = number is not None and await context.fetchval(
-        "content/cancel_item", schedule_id=number, actor=context.actor, now=context.now, **named
-    )
-    if not gone:
+    if number is None or not await context.fetchval(
+        "content/cancel_item", schedule_id=number, release_id=row["id"]
+    ):
         raise not_found("planned action", schedule_id)
-    await context.execute("content/change_release", **named)
+    await context.execute("content/change_release", release_id=row["id"])
     _tell(context, "content.release_item_removed", row, None, {"item": schedule_id})
     return await get_release(context, ref)
 
 
 async def lock_release(context: Context, ref: str) -> asyncpg.Record:
     number = decode_id(RELEASE, ref)
-    row = number is not None and await context.fetchrow(
-        "content/lock_release", release_id=number, namespace=context.namespace
-    )
+    row = number is not None and await context.fetchrow("content/lock_release", release_id=number)
     if not row:
         raise not_found("release", ref)
     return row
@@ -226,7 +219,6 @@ async def _create(context: Context, spec: ReleaseSpec) -> int:
     await context.execute(
         "content/create_release",
         id=number,
-        namespace=context.namespace,
         adapter=spec.adapter,
         on_failure=spec.on_failure.value,
         preflight_seconds=spec.preflight_seconds,
@@ -239,7 +231,6 @@ async def _create(context: Context, spec: ReleaseSpec) -> int:
         max_retries=spec.max_retries,
         catch_up_seconds=spec.catch_up_seconds,
         needs_approval=spec.needs_approval,
-        now=context.now,
     )
     row = await lock_release(context, encode_id(RELEASE, number))
     await _insert_items(context, row, spec.items, [], force=spec.force)
@@ -276,35 +267,31 @@ async def _insert_items(
     await context.execute(
         "content/create_items",
         release_id=row["id"],
-        namespace=context.namespace,
         types=[entity.type for entity in entities],
         ids=[entity.id for entity in entities],
         actions=[item.action.value for item in items],
         versions=[item.version for item in items],
         notes=[item.note for item in items],
-        now=context.now,
     )
     if not force:
         await _refuse_conflicts(context, row)
 
 
 async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    for item in await context.fetch("content/list_items", **named):
+    for item in await context.fetch("content/list_items", release_id=row["id"]):
         await check_conflicts(context, plan_of_item(row, item), release=row["id"])
 
 
 async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
     """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
     number = decode_id(RELEASE, ref)
-    named = {"release_id": number, "namespace": context.namespace}
-    rows = [] if number is None else await context.fetch("content/find_release", **named)
-    if not rows:
+    row = number is not None and await context.fetchrow("content/find_release", release_id=number)
+    if not row:
         raise not_found("release", ref)
-    items = await context.fetch("content/list_items", **named)
-    findings = await _ask(context, settings, rows[0], items)
-    findings += await _find(context, rows[0], items)
-    await _keep(context, rows[0], findings, told=told)
+    items = await context.fetch("content/list_items", release_id=number)
+    findings = await _ask(context, settings, row, items)
+    findings += await _find(context, row, items)
+    await _keep(context, row, findings, told=told)
     return await get_release(context, ref)
 
 
@@ -364,16 +351,15 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
             "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="make another release"
         )
     await _refuse_over(context, row)
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    if any(item["result"] is not None for item in await context.fetch("content/list_items", **named)):
+    items = await context.fetch("content/list_items", release_id=row["id"])
+    if any(item["result"] is not None for item in items):
         raise Conflict(
             "content_under_way", f"a part of {ref} went out already", hint="call the rest of it off"
         )
 
 
 async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment, *, force: bool) -> None:
-    named = {"release_id": row["id"], "namespace": context.namespace}
-    items = await context.fetch("content/list_items", **named)
+    items = await context.fetch("content/list_items", release_id=row["id"])
     await hold_entities(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
     target = await content_target(context, row["adapter"])
     job = _job(target, row["created_by"], row["max_retries"], row["id"], moment)
@@ -392,7 +378,7 @@ async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment
         context, target, row["created_by"], row["id"], moment, row["preflight_seconds"]
     )
     after = {"scheduled_at": moment.at, "timezone": moment.timezone}
-    await context.execute("content/move_release", check_job_id=check_job, **named, **after)
+    await context.execute("content/move_release", check_job_id=check_job, release_id=row["id"], **after)
     if not force:
         await _refuse_conflicts(context, await lock_release(context, encode_id(RELEASE, row["id"])))
     _tell(context, what, row, {name: row[name] for name in after}, after)

@@ -87,10 +87,9 @@ async def get_release(context: Context, ref: str) -> ReleaseView:
 
 
 async def release_views(context: Context, numbers: Sequence[int]) -> list[ReleaseView]:
-    named = {"ids": list(numbers), "namespace": context.namespace}
-    rows = {row["id"]: row for row in await context.fetch("content/view_release", **named)}
+    rows = {row["id"]: row for row in await context.fetch("content/view_release", ids=list(numbers))}
     items: dict[int, list[asyncpg.Record]] = {}
-    for item in await context.fetch("content/list_items_of", **named):
+    for item in await context.fetch("content/list_items_of", ids=list(numbers)):
         items.setdefault(item["release_id"], []).append(item)
     return [_show(rows[number], items.get(number, [])) for number in numbers if number in rows]
 
@@ -116,7 +115,6 @@ async def list_releases(
     )
     rows = await context.fetch(
         "content/list_releases" if rising else "content/list_releases_last",
-        namespace=context.namespace,
         created_by=created_by,
         start=start,
         end=end,

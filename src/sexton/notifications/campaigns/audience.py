@@ -65,16 +65,13 @@ async def put_segment(context: Context, name: str, spec: SegmentSpec) -> Segment
     """Make or change a segment. Campaigns that have begun keep what they began with."""
     check_text(name, "segment", LONGEST_NAME)
     path = compile_filter(spec.filter)
-    before = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    before = await context.fetchrow("campaigns/get_segment", name=name)
     await context.execute(
         "campaigns/put_segment",
-        namespace=context.namespace,
         name=name,
         filter=msgspec.json.encode(spec.filter).decode(),
         path=path,
         description=spec.description,
-        actor=context.actor,
-        now=context.now,
     )
     context.changed(
         "segment.set",
@@ -89,30 +86,26 @@ async def put_segment(context: Context, name: str, spec: SegmentSpec) -> Segment
 @query
 async def get_segment(context: Context, name: str) -> SegmentView:
     """With the number of recipients that meet it."""
-    row = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    row = await context.fetchrow("campaigns/get_segment", name=name)
     if row is None:
         raise not_found("segment", name)
-    counted = await context.fetchrow(
-        "campaigns/count_filter", namespace=context.namespace, filter=row["path"], most=MOST_COUNTED
-    )
+    counted = await context.fetchrow("campaigns/count_filter", filter=row["path"], most=MOST_COUNTED)
     assert counted is not None
     return _segment(row, counted["recipients"])
 
 
 @query
 async def list_segments(context: Context, *, cursor: str | None, limit: int) -> Page[SegmentView]:
-    rows = await context.fetch(
-        "campaigns/list_segments", namespace=context.namespace, after=cursor or "", limit=limit + 1
-    )
+    rows = await context.fetch("campaigns/list_segments", after=cursor or "", limit=limit + 1)
     return make_page([(row["name"], _segment(row)) for row in rows], limit)
 
 
 @command
 async def delete_segment(context: Context, name: str) -> None:
-    row = await context.fetchrow("campaigns/get_segment", namespace=context.namespace, name=name)
+    row = await context.fetchrow("campaigns/get_segment", name=name)
     if row is None:
         raise not_found("segment", name)
-    await context.execute("campaigns/delete_segment", namespace=context.namespace, name=name)
+    await context.execute("campaigns/delete_segment", name=name)
     context.changed("segment.deleted", name, name, before={"filter": msgspec.json.decode(row["filter"])})
 
 
@@ -140,35 +133,20 @@ async def keep_members(context: Context, members: AsyncIterator[Sequence[Member]
     """A list without a name, of one campaign alone; its number."""
     audience_id = await _make(context, None)
     size = await add_members(context, audience_id, members)
-    await context.execute(
-        "campaigns/size_audience", namespace=context.namespace, audience_id=audience_id, size=size
-    )
+    await context.execute("campaigns/size_audience", audience_id=audience_id, size=size)
     return audience_id
 
 
 async def _make(context: Context, name: str | None) -> int:
     audience_id: int = await context.fetchval("campaigns/next_id")
-    await context.execute(
-        "campaigns/make_audience",
-        audience_id=audience_id,
-        namespace=context.namespace,
-        name=name,
-        actor=context.actor,
-        now=context.now,
-    )
+    await context.execute("campaigns/make_audience", audience_id=audience_id, name=name)
     return audience_id
 
 
 @command
 async def _finish(context: Context, name: str, audience_id: int, size: int) -> AudienceView:
-    before = await context.fetchrow("campaigns/find_audience", namespace=context.namespace, name=name)
-    await context.execute(
-        "campaigns/finish_audience",
-        namespace=context.namespace,
-        name=name,
-        audience_id=audience_id,
-        size=size,
-    )
+    before = await context.fetchrow("campaigns/find_audience", name=name)
+    await context.execute("campaigns/finish_audience", name=name, audience_id=audience_id, size=size)
     context.changed(
         "audience.uploaded",
         name,
@@ -187,7 +165,6 @@ async def add_members(context: Context, audience_id: int, members: AsyncIterator
         await context.execute(
             "campaigns/add_members",
             audience_id=audience_id,
-            namespace=context.namespace,
             first=size + 1,
             user_ids=[user_id for user_id, _ in chunk],
             vars=[None if not own else msgspec.json.encode(own).decode() for _, own in chunk],
@@ -209,7 +186,7 @@ async def get_audience(context: Context, name: str) -> AudienceView:
 
 
 async def find_list(context: Context, name: str) -> asyncpg.Record:
-    row = await context.fetchrow("campaigns/find_audience", namespace=context.namespace, name=name)
+    row = await context.fetchrow("campaigns/find_audience", name=name)
     if row is None:
         raise not_found("list", name)
     return row
@@ -217,9 +194,7 @@ async def find_list(context: Context, name: str) -> asyncpg.Record:
 
 @query
 async def list_audiences(context: Context, *, cursor: str | None, limit: int) -> Page[AudienceView]:
-    rows = await context.fetch(
-        "campaigns/list_audiences", namespace=context.namespace, after=cursor or "", limit=limit + 1
-    )
+    rows = await context.fetch("campaigns/list_audiences", after=cursor or "", limit=limit + 1)
     return make_page([(row["name"], _list(row)) for row in rows], limit)
 
 
@@ -232,16 +207,15 @@ async def delete_audience(context: Context, name: str) -> None:
 
 @command
 async def _forget(context: Context, name: str, size: int, audience_id: int) -> None:
-    await context.execute("campaigns/delete_audience", namespace=context.namespace, audience_id=audience_id)
+    await context.execute("campaigns/delete_audience", audience_id=audience_id)
     context.changed("audience.deleted", name, name, before={"size": size})
 
 
 async def remove_audience(context: Context, audience_id: int) -> None:
     """Members first, some thousands in a transaction."""
-    named = {"namespace": context.namespace, "audience_id": audience_id}
-    while await context.fetchval("campaigns/delete_members", **named, limit=CHUNK * 10):
+    while await context.fetchval("campaigns/delete_members", audience_id=audience_id, limit=CHUNK * 10):
         pass
-    await context.execute("campaigns/delete_audience", **named)
+    await context.execute("campaigns/delete_audience", audience_id=audience_id)
 
 
 def _list(row: asyncpg.Record) -> AudienceView:

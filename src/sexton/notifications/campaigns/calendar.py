@@ -23,7 +23,6 @@ async def list_campaign_times(context: Context, start: datetime, end: datetime) 
     zone."""
     rows = await context.fetch(
         "campaigns/list_between",
-        namespace=context.namespace,
         start=start,
         end=end,
         first=(start - LATEST).replace(tzinfo=None),

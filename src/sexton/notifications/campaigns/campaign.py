@@ -91,7 +91,7 @@ async def columns_of(context: Context, spec: CampaignSpec, *, may_query: bool) -
     now = await context.time()
     channels = read_channels(spec.channel)
     template = await _template(context, spec, channels)
-    zone = spec.timezone or await context.fetchval("campaigns/account_zone", namespace=context.namespace)
+    zone = spec.timezone or await context.fetchval("campaigns/account_zone")
     zone = find_zone(zone or "UTC").name
     send_at, local = _time(spec, zone, now)
     check_text(spec.name, "name", 200)
@@ -145,9 +145,7 @@ async def start(context: Context, ref: str, *, at_once: bool = False) -> Campaig
         )
     if at_once or (send_at is None and local is None):
         send_at, local = whole_second(now), None
-        await context.execute(
-            "campaigns/set_time", campaign_id=row["id"], namespace=context.namespace, send_at=send_at
-        )
+        await context.execute("campaigns/set_time", campaign_id=row["id"], send_at=send_at)
     await _move(context, row, CampaignStatus.SCHEDULED, "campaign.started", armed_at=now)
     job = encode_id("j", row["job_id"])
     await _set_off(context, row["id"], job, send_at, local, row["prepare_seconds"], now)
@@ -224,9 +222,7 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
 
 async def lock(context: Context, ref: str) -> asyncpg.Record:
     number = decode_id(CAMPAIGN, ref)
-    row = number is not None and await context.fetchrow(
-        "campaigns/lock", namespace=context.namespace, campaign_id=number, now=context.now
-    )
+    row = number is not None and await context.fetchrow("campaigns/lock", campaign_id=number)
     if not row:
         raise not_found("campaign", ref)
     return row
@@ -252,9 +248,7 @@ async def move(context: Context, row: asyncpg.Record, status: CampaignStatus, **
     await context.execute(
         "campaigns/set_status",
         campaign_id=row["id"],
-        namespace=row["namespace"],
         status=status.value,
-        actor=context.actor,
         now=row["now"],
         **{**given, **more},
     )
@@ -344,10 +338,7 @@ class CampaignTemplate:
 
 async def _template(context: Context, spec: CampaignSpec, channels: list[str]) -> CampaignTemplate:
     row = await context.fetchrow(
-        "campaigns/get_template",
-        namespace=context.namespace,
-        template_id=spec.template_id,
-        version=spec.template_version,
+        "campaigns/get_template", template_id=spec.template_id, version=spec.template_version
     )
     if row is None:
         version = "" if spec.template_version is None else f" with a version {spec.template_version}"

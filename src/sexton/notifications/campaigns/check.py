@@ -30,9 +30,7 @@ async def check_campaign(context: Context, number: int) -> CampaignCheck:
     shown = await view(context, number)
     if shown.check is not None:
         return shown.check
-    row = await context.fetchrow(
-        "campaigns/get", namespace=context.namespace, campaign_id=number, now=context.now
-    )
+    row = await context.fetchrow("campaigns/get", campaign_id=number)
     assert row is not None
     return await _look(context, row)
 
@@ -52,7 +50,6 @@ async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> Ca
     while looked_at < MOST_LOOKED_AT and not whole:
         found = await context.fetchrow(
             statement,
-            namespace=context.namespace,
             after=reached,
             limit=SLICE,
             timezone=row["timezone"],

@@ -53,18 +53,13 @@ class ChunkMark:
 
     async def hold(self, context: Context) -> bool:
         found = await context.fetchval(
-            "campaigns/lock_chunk",
-            namespace=context.namespace,
-            campaign_id=self.campaign_id,
-            number=self.number,
-            run_id=self.run_id,
+            "campaigns/lock_chunk", campaign_id=self.campaign_id, number=self.number, run_id=self.run_id
         )
         return found is not None
 
     async def set(self, context: Context, last_id: int, at: datetime) -> None:
         await context.execute(
             "campaigns/mark_batch",
-            namespace=context.namespace,
             campaign_id=self.campaign_id,
             number=self.number,
             run_id=self.run_id,
@@ -76,12 +71,10 @@ class ChunkMark:
     async def take(self, context: Context, at: datetime, counts: Mapping[str, int]) -> bool:
         found = await context.fetchval(
             "campaigns/unmark_batch",
-            namespace=context.namespace,
             campaign_id=self.campaign_id,
             number=self.number,
             run_id=self.run_id,
             marked_at=at,
-            now=context.now,
             **{name: counts.get(name, 0) for name in COUNTED},
         )
         return found is not None
@@ -191,11 +184,7 @@ class ChunkRun:
         """Those that were put aside, in the transaction that has written them."""
         if any(counts[name] for name in COUNTED):
             await context.execute(
-                "campaigns/note_batch",
-                namespace=context.namespace,
-                now=context.now,
-                **{name: counts[name] for name in COUNTED},
-                **self._named,
+                "campaigns/note_batch", **{name: counts[name] for name in COUNTED}, **self._named
             )
 
     # The rate and the quota.
@@ -263,15 +252,12 @@ async def _close(
     not_before: datetime | None,
 ) -> asyncpg.Record | None:
     """The campaign first, then the chunk: the order of all who lock both."""
-    row = await context.fetchrow(
-        "campaigns/lock_of_run", campaign_id=named["campaign_id"], job_id=run.job, now=context.now
-    )
+    row = await context.fetchrow("campaigns/lock_of_run", campaign_id=named["campaign_id"], job_id=run.job)
     if row is None:
         return None
     context = replace(context, namespace=row["namespace"])
     closed = await context.fetchrow(
         "campaigns/close_chunk",
-        namespace=context.namespace,
         run_id=run.id,
         wait_reason=wait_reason,
         not_before=not_before,
@@ -281,7 +267,6 @@ async def _close(
     if closed is not None and wait_reason is not None:
         await context.execute(
             "campaigns/note_quota",
-            namespace=context.namespace,
             campaign_id=row["id"],
             reason=wait_reason,
             actor=ACTOR,
@@ -303,11 +288,7 @@ async def _close(
 async def _settle_doubtful(context: Context, sender: MessageSender, row: asyncpg.Record, run_id: int) -> None:
     """What a run before has begun to submit and not settled."""
     rows = await context.fetch(
-        "campaigns/lock_submitted",
-        namespace=context.namespace,
-        campaign_id=row["id"],
-        number=row["number"],
-        run_id=run_id,
+        "campaigns/lock_submitted", campaign_id=row["id"], number=row["number"], run_id=run_id
     )
     if not rows:
         return
@@ -320,11 +301,9 @@ async def _settle_doubtful(context: Context, sender: MessageSender, row: asyncpg
 @command
 async def _take_quota(context: Context, quota: int, wanted: int, day: date) -> int:
     """How many of them the namespace may send today; they are taken."""
-    granted: int = await context.fetchval(
-        "campaigns/take_quota", namespace=context.namespace, day=day, quota=quota, wanted=wanted
-    )
+    granted: int = await context.fetchval("campaigns/take_quota", day=day, quota=quota, wanted=wanted)
     if granted:
-        await context.execute("campaigns/charge_quota", namespace=context.namespace, day=day, count=granted)
+        await context.execute("campaigns/charge_quota", day=day, count=granted)
     return granted
 
 

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from math import ceil
-from typing import Any
 
 import asyncpg
 import msgspec
@@ -109,7 +108,7 @@ async def _locked(
 
 
 async def _lock(context: Context, run: RunContext, number: int) -> asyncpg.Record:
-    row = await context.fetchrow("campaigns/lock_of_run", campaign_id=number, job_id=run.job, now=context.now)
+    row = await context.fetchrow("campaigns/lock_of_run", campaign_id=number, job_id=run.job)
     if row is None:
         raise _Ended("the campaign is not planned any more")
     return row
@@ -117,9 +116,7 @@ async def _lock(context: Context, run: RunContext, number: int) -> asyncpg.Recor
 
 async def _again(context: Context, row: asyncpg.Record) -> asyncpg.Record:
     """The row as the open transaction has left it."""
-    found = await context.fetchrow(
-        "campaigns/lock", namespace=row["namespace"], campaign_id=row["id"], now=context.now
-    )
+    found = await context.fetchrow("campaigns/lock", campaign_id=row["id"])
     assert found is not None
     return found
 
@@ -169,30 +166,28 @@ async def _mark_canary(context: Context, row: asyncpg.Record) -> None:
     marked = await context.fetch(
         "campaigns/mark_canary",
         campaign_id=row["id"],
-        namespace=row["namespace"],
         share=share,
         number=row["chunks"],
         now=row["now"],
     )
     added = marked[0]["added"] if marked else 0
-    await context.execute(
-        "campaigns/begin_canary", campaign_id=row["id"], namespace=row["namespace"], chunks=added
-    )
+    await context.execute("campaigns/begin_canary", campaign_id=row["id"], chunks=added)
 
 
 async def _look(context: Context, row: asyncpg.Record) -> Outcome:
     """The ledger is written: open what is due, and say when to look again."""
-    named = {"campaign_id": row["id"], "namespace": row["namespace"]}
-    await context.fetch("campaigns/mend_chunks", now=row["now"], **named)
+    await context.fetch("campaigns/mend_chunks", now=row["now"], campaign_id=row["id"])
     await open_chunks(context, row)
     canary = _canary_only(row)
     standing = await _standing(context, row, canary)
-    progress = await context.fetchrow("campaigns/progress", **named)
+    progress = await context.fetchrow("campaigns/progress", campaign_id=row["id"])
     assert progress is not None
     if row["started_at"] is not None and _sample_due(row):
-        await context.execute("campaigns/sample", now=row["now"], count=settled(progress), **named)
+        await context.execute(
+            "campaigns/sample", now=row["now"], count=settled(progress), campaign_id=row["id"]
+        )
     else:
-        await context.execute("campaigns/note_look", now=row["now"], **named)
+        await context.execute("campaigns/note_look", now=row["now"], campaign_id=row["id"])
     if not standing["left"]:
         await move(
             context,
@@ -251,7 +246,6 @@ async def open_chunks(context: Context, row: asyncpg.Record) -> int:
         return 0
     canary = _canary_only(row)
     standing = await _standing(context, row, canary)
-    named = {"campaign_id": row["id"], "namespace": row["namespace"]}
     numbers = [
         each["number"]
         for each in await context.fetch(
@@ -259,7 +253,7 @@ async def open_chunks(context: Context, row: asyncpg.Record) -> int:
             now=row["now"],
             canary_only=canary,
             limit=max(0, most_open(standing["workers"], row["rate"]) - standing["open"]),
-            **named,
+            campaign_id=row["id"],
         )
     ]
     if not numbers:
@@ -278,7 +272,7 @@ async def open_chunks(context: Context, row: asyncpg.Record) -> int:
         numbers=[number for number, _ in opened],
         runs=[run for _, run in opened],
         now=row["now"],
-        **named,
+        campaign_id=row["id"],
     )
     if opened and row["status"] != CampaignStatus.SENDING:
         await move(context, row, CampaignStatus.SENDING, started_at=row["now"], looked_at=row["now"])
@@ -299,9 +293,7 @@ def most_open(workers: int, rate: float | None) -> int:
 
 
 async def _standing(context: Context, row: asyncpg.Record, canary: bool) -> asyncpg.Record:
-    standing = await context.fetchrow(
-        "campaigns/count_open", campaign_id=row["id"], namespace=row["namespace"], canary_only=canary
-    )
+    standing = await context.fetchrow("campaigns/count_open", campaign_id=row["id"], canary_only=canary)
     assert standing is not None
     return standing
 
@@ -325,15 +317,14 @@ def _pause(now: datetime, next_at: datetime | None, *, busy: bool) -> float:
 
 async def cancel_some(context: Context, row: asyncpg.Record) -> bool:
     """Mark what will not be sent any more; whether there is more of it. Chunks that are open close first."""
-    named: dict[str, Any] = {"campaign_id": row["id"], "namespace": row["namespace"]}
-    await context.fetch("campaigns/mend_chunks", now=row["now"], **named)
+    await context.fetch("campaigns/mend_chunks", now=row["now"], campaign_id=row["id"])
     gone = await context.fetch(
         "campaigns/cancel_chunk",
         reason=row["reason"],
         doubt_reason=DOUBT,
         now=row["now"],
         limit=CANCEL_AT_ONCE,
-        **named,
+        campaign_id=row["id"],
     )
     return bool(gone)
 

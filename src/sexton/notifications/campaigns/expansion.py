@@ -27,6 +27,7 @@ CHUNK_SIZE = 2_000
 #: How many messages of a campaign must be there before they are cut into larger chunks.
 SMALL = 100_000
 LARGE_CHUNK_SIZE = 5_000
+WRITTEN = ("reached", "chunks", "total", "skipped", "unknown", "duplicates", "incomplete", "unreachable")
 
 
 @dataclass(slots=True)
@@ -58,11 +59,7 @@ async def find_audience(context: Context, row: asyncpg.Record) -> None:
     elif asked.get("sql") is not None and audience_id is None:
         audience_id = await keep_members(context, found_by(context, asked["sql"]))
     await context.execute(
-        "campaigns/set_audience",
-        campaign_id=row["id"],
-        namespace=context.namespace,
-        audience_id=audience_id,
-        filter=filter_,
+        "campaigns/set_audience", campaign_id=row["id"], audience_id=audience_id, filter=filter_
     )
 
 
@@ -77,24 +74,16 @@ async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> boo
     await context.execute(
         "campaigns/note_slice",
         campaign_id=row["id"],
-        namespace=context.namespace,
         whole=whole,
         zones=msgspec.json.encode(zones).decode(),
-        now=context.now,
-        **{
-            name: found[name]
-            for name in (
-                "reached", "chunks", "total", "skipped", "unknown", "duplicates", "incomplete", "unreachable"
-            )
-        },
-    )  # fmt: skip
+        **{name: found[name] for name in WRITTEN},
+    )
     return whole
 
 
 async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -> asyncpg.Record:
     """The rows of the next slice, and the chunks that they are cut into."""
     named: dict[str, Any] = {
-        "namespace": context.namespace,
         "campaign_id": row["id"],
         "after": row["expanded_to"],
         "limit": SLICE,
@@ -114,7 +103,6 @@ async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -
         "created_by": row["created_by"],
         "chunk_size": CHUNK_SIZE if row["total"] < SMALL else LARGE_CHUNK_SIZE,
         "first_number": row["chunks"],
-        "now": context.now,
     }
     if row["audience_id"] is None:
         statement, named["filter"] = "campaigns/expand_filter", row["filter"]

@@ -41,13 +41,11 @@ class CampaignHold:
         """None: the message belongs to no campaign."""
         if message["campaign_id"] is None:
             return None
-        named = {"namespace": context.namespace, "campaign_id": message["campaign_id"]}
-        campaign = await context.fetchrow(
-            "campaigns/explain", message_id=message["id"], now=context.now, **named
-        )
+        number = message["campaign_id"]
+        campaign = await context.fetchrow("campaigns/explain", message_id=message["id"], campaign_id=number)
         if campaign is None:
             return None
-        events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, **named)
+        events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, campaign_id=number)
         return cls(message, campaign, events)
 
     def lines(self) -> list[Told]:

@@ -94,10 +94,9 @@ async def read_progress(context: Context, ref: str) -> CampaignProgress:
     if number is None:
         raise not_found("campaign", ref)
     await view(context, number)
-    named = {"campaign_id": number, "namespace": context.namespace}
-    waves = await context.fetch("campaigns/list_waves", limit=MOST_WAVES, **named)
-    counts = await context.fetch("campaigns/list_pace", most=MOST_MESSAGES, **named)
-    events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, **named)
+    waves = await context.fetch("campaigns/list_waves", limit=MOST_WAVES, campaign_id=number)
+    counts = await context.fetch("campaigns/list_pace", most=MOST_MESSAGES, campaign_id=number)
+    events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, campaign_id=number)
     since = counts[0]["left_out_at"] if counts else None
     minutes: Counter[datetime] = Counter()
     channels: dict[str, Counter[str]] = {}

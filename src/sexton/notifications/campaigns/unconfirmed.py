@@ -39,7 +39,7 @@ async def resend_message(context: Context, ref: str) -> NotificationView:
         await _resend(context, locked, number, [status.value for status in AGAIN])
     else:
         now = await context.time()
-        await context.execute("messages/resend", namespace=context.namespace, message_id=number, now=now)
+        await context.execute("messages/resend", message_id=number, now=now)
         settlement = Settlement(now)
         settlement.event(number, EventKind.RESENT, _detail(context))
         await settlement.write(context, run_id=None, submitted_at=None)
@@ -58,11 +58,7 @@ async def confirm_message(context: Context, ref: str) -> NotificationView:
         await _confirm(context, await campaign.lock(context, encode_id(CAMPAIGN, row["campaign_id"])), number)
     else:
         await context.execute(
-            "messages/confirm",
-            namespace=context.namespace,
-            message_id=number,
-            detail=_text(context),
-            now=await context.time(),
+            "messages/confirm", message_id=number, detail=_text(context), now=await context.time()
         )
     context.changed("notification.confirmed", ref, before={"status": row["status"]}, after={"status": "sent"})
     return await view(context, number)
@@ -97,9 +93,9 @@ async def _find(
     context: Context, ref: str, number: int, wanted: tuple[MessageStatus, ...], hint: str
 ) -> asyncpg.Record:
     """A message that may be decided about. One of a campaign is not locked: its campaign comes first."""
-    row = await context.fetchrow("messages/get", namespace=context.namespace, message_id=number)
+    row = await context.fetchrow("messages/get", message_id=number)
     if row is not None and row["campaign_id"] is None:
-        row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+        row = await context.fetchrow("messages/lock", message_id=number)
     if row is None:
         raise not_found("notification", ref)
     if row["status"] not in wanted:
@@ -126,7 +122,6 @@ def _refuse_over(row: asyncpg.Record, ref: str) -> None:
 async def _resend(context: Context, row: asyncpg.Record, number: int | None, statuses: list[str]) -> int:
     rows = await context.fetch(
         "campaigns/resend",
-        namespace=context.namespace,
         campaign_id=row["id"],
         message_id=number,
         statuses=statuses,
@@ -143,12 +138,7 @@ async def _resend(context: Context, row: asyncpg.Record, number: int | None, sta
 
 async def _confirm(context: Context, row: asyncpg.Record, number: int | None) -> int:
     rows = await context.fetch(
-        "campaigns/confirm",
-        namespace=context.namespace,
-        campaign_id=row["id"],
-        message_id=number,
-        detail=_text(context),
-        now=row["now"],
+        "campaigns/confirm", campaign_id=row["id"], message_id=number, detail=_text(context), now=row["now"]
     )
     return sum(int(each["n"]) for each in rows)
 

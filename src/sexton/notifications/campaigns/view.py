@@ -129,11 +129,9 @@ async def list_campaigns(
     """The latest first, or by name, or by when they go out, and the reverse of each; with `search`, those
     with this in their names."""
     filters = {
-        "namespace": context.namespace,
         "status": None if status is None else status.value,
         "pattern": f"%{pattern_of(search)}" if search else None,
         "limit": limit + 1,
-        "now": context.now,
     }
     if sort == "-created_at":
         before = None if cursor is None else number_in_cursor(cursor, CAMPAIGN)
@@ -175,16 +173,14 @@ async def count_campaigns(
 
 @query
 async def view(context: Context, number: int) -> CampaignView:
-    row = await context.fetchrow(
-        "campaigns/get", namespace=context.namespace, campaign_id=number, now=context.now
-    )
+    row = await context.fetchrow("campaigns/get", campaign_id=number)
     if row is None:
         raise not_found("campaign", encode_id(CAMPAIGN, number))
     return _show(row, await _progress(context, number))
 
 
 async def _progress(context: Context, number: int) -> asyncpg.Record:
-    progress = await context.fetchrow("campaigns/progress", namespace=context.namespace, campaign_id=number)
+    progress = await context.fetchrow("campaigns/progress", campaign_id=number)
     assert progress is not None
     return progress
 

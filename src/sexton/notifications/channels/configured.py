@@ -83,7 +83,6 @@ async def put_provider(context: Context, name: str, spec: ProviderSpec) -> Provi
         )
     await context.execute(
         "providers/set",
-        namespace=context.namespace,
         name=name,
         channel=spec.channel,
         kind=spec.kind,
@@ -93,8 +92,6 @@ async def put_provider(context: Context, name: str, spec: ProviderSpec) -> Provi
         concurrency=spec.concurrency,
         on_doubt=spec.on_doubt,
         enabled=spec.enabled,
-        actor=context.actor,
-        now=context.now,
     )
     saved = await get_provider(context, name)
     context.changed(
@@ -118,7 +115,7 @@ async def get_provider(context: Context, name: str) -> ProviderView:
 @query
 async def list_providers(context: Context) -> list[ProviderView]:
     """All of a namespace, by channel and in the order in which they are asked."""
-    rows = await context.fetch("providers/list", namespace=context.namespace, limit=MOST_PROVIDERS)
+    rows = await context.fetch("providers/list", limit=MOST_PROVIDERS)
     return list(map(_view, rows))
 
 
@@ -126,8 +123,8 @@ async def list_providers(context: Context) -> list[ProviderView]:
 async def delete_provider(context: Context, name: str) -> None:
     """Messages go to the next provider of its channel. Those that wait for its reports get none."""
     before = await get_provider(context, name)
-    await context.execute("providers/delete", namespace=context.namespace, name=name)
-    await context.execute("providers/delete_health", namespace=context.namespace, name=name)
+    await context.execute("providers/delete", name=name)
+    await context.execute("providers/delete_health", name=name)
     context.changed("provider.deleted", name, name, before=_audited(before))
 
 
@@ -154,7 +151,7 @@ async def _check_room(context: Context) -> None:
 
 
 async def _find(context: Context, name: str) -> ProviderView | None:
-    row = await context.fetchrow("providers/get", namespace=context.namespace, name=name)
+    row = await context.fetchrow("providers/get", name=name)
     return None if row is None else _view(row)
 
 

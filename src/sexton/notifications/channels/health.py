@@ -58,9 +58,7 @@ class ChannelHealth(msgspec.Struct, frozen=True, kw_only=True):
 async def list_channels(context: Context, settings: Settings) -> list[ChannelHealth]:
     """Those that are usual, and those that the namespace has configured."""
     configured = await list_providers(context)
-    rows = await context.fetch(
-        "providers/list_health", namespace=context.namespace, now=context.now, limit=MOST_ROWS
-    )
+    rows = await context.fetch("providers/list_health", limit=MOST_ROWS)
     known = {(row["channel"], row["name"]): row for row in rows}
 
     def health(name: str, channel: str, kind: str, *, enabled: bool, own: bool) -> ProviderHealth:

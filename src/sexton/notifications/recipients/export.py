@@ -36,7 +36,6 @@ async def export_recipient(context: Context, user_id: str) -> RecipientExport:
     ]
     rows = await context.fetch(
         "messages/find_suppressed",
-        namespace=context.namespace,
         channels=[channel for channel, _ in pairs],
         addresses=[address for _, address in pairs],
     )

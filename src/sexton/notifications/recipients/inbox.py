@@ -124,27 +124,14 @@ async def list_inbox(
     """The latest first."""
     [before] = (LAST,) if cursor is None else decode_cursor(cursor, tuple[Number])
     rows = await context.fetch(
-        "inbox/list",
-        namespace=context.namespace,
-        user_id=user_id,
-        before=before,
-        unread=unread,
-        archived=archived,
-        limit=limit + 1,
-        now=context.now,
+        "inbox/list", user_id=user_id, before=before, unread=unread, archived=archived, limit=limit + 1
     )
     return make_page([(encode_cursor(row["id"]), shown(row)) for row in rows], limit)
 
 
 @query
 async def count_unread(context: Context, user_id: str) -> Unread:
-    n = await context.fetchval(
-        "inbox/count_unread",
-        namespace=context.namespace,
-        user_id=user_id,
-        limit=MOST_COUNTED,
-        now=context.now,
-    )
+    n = await context.fetchval("inbox/count_unread", user_id=user_id, limit=MOST_COUNTED)
     return Unread(unread=n)
 
 
@@ -157,31 +144,20 @@ async def mark_inbox(context: Context, user_id: str, spec: MarkSpec) -> list[Inb
         )
     rows = await context.fetch(
         "inbox/mark",
-        namespace=context.namespace,
         user_id=user_id,
         ids=None if spec.item_ids is None else _numbers(spec.item_ids),
         read=spec.read,
         archived=spec.archived,
-        now=context.now,
     )
     if spec.read:
-        await context.execute(
-            "inbox/note_read",
-            namespace=context.namespace,
-            message_ids=[row["message_id"] for row in rows],
-            now=context.now,
-        )
+        await context.execute("inbox/note_read", message_ids=[row["message_id"] for row in rows])
     return [shown(row) for row in rows]
 
 
 @command
 async def expire_inbox(context: Context) -> int:
     """Delete what the inboxes of a namespace keep no longer; how many, at most so many at a time."""
-    return int(
-        await context.fetchval(
-            "inbox/expire", namespace=context.namespace, limit=EXPIRED_AT_ONCE, now=context.now
-        )
-    )
+    return int(await context.fetchval("inbox/expire", limit=EXPIRED_AT_ONCE))
 
 
 def shown(row: asyncpg.Record) -> InboxItem:

@@ -65,9 +65,7 @@ async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> 
     """Make a recipient, or make one what the specification says."""
     check_user_id(user_id)
     columns = columns_of(spec)
-    row = await context.fetchrow(
-        "recipients/put", namespace=context.namespace, user_id=user_id, now=context.now, **columns
-    )
+    row = await context.fetchrow("recipients/put", user_id=user_id, **columns)
     assert row is not None
     await follow_recipients(context, [user_id])
     # The audit says what was changed, not to what: it outlasts the recipient.
@@ -82,7 +80,7 @@ async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> 
 @command
 async def change_recipient(context: Context, user_id: str, changes: Mapping[str, Any]) -> RecipientView:
     """Change some fields; null clears one."""
-    row = await context.fetchrow("recipients/lock", namespace=context.namespace, user_id=user_id)
+    row = await context.fetchrow("recipients/lock", user_id=user_id)
     if row is None:
         raise not_found("recipient", user_id)
     stored = {name: _loaded(row, name) for name in COLUMNS}
@@ -94,7 +92,7 @@ async def change_recipient(context: Context, user_id: str, changes: Mapping[str,
 
 @query
 async def get_recipient(context: Context, user_id: str) -> RecipientView:
-    row = await context.fetchrow("recipients/get", namespace=context.namespace, user_id=user_id)
+    row = await context.fetchrow("recipients/get", user_id=user_id)
     if row is None:
         raise not_found("recipient", user_id)
     return view(row)
@@ -114,7 +112,6 @@ async def list_recipients(
     start = "" if rising else LAST_CHARACTER
     rows = await context.fetch(
         "recipients/list" if rising else "recipients/list_last",
-        namespace=context.namespace,
         place=start if cursor is None else decode_cursor(cursor, tuple[str])[0],
         first=search,
         last=search + LAST_CHARACTER,
@@ -148,9 +145,7 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
     arrays = zip(*(found[user] for user in users), strict=True)
     new = await context.fetchval(
         "recipients/import",
-        namespace=context.namespace,
         user_ids=users,
-        now=context.now,
         **{
             # An array that is shorter than the others is filled up with nulls.
             name if name.endswith("s") else f"{name}s": []
@@ -170,7 +165,7 @@ async def erase_recipient(context: Context, user_id: str, *, reason: str | None 
     kept about the addresses. The audit certifies it."""
     now = await context.time()
     recurring = await forget_recipient(context, user_id)
-    row = await context.fetchrow("recipients/erase", namespace=context.namespace, user_id=user_id)
+    row = await context.fetchrow("recipients/erase", user_id=user_id)
     assert row is not None
     found = {**dict(row), "notification_schedules": recurring}
     rows = {name: count for name, count in found.items() if count}

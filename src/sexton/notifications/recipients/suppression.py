@@ -42,12 +42,7 @@ async def list_suppressions(
     """By channel and address."""
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
     rows = await context.fetch(
-        "suppressions/list",
-        namespace=context.namespace,
-        channel=channel,
-        after_channel=after[0],
-        after_address=after[1],
-        limit=limit + 1,
+        "suppressions/list", channel=channel, after_channel=after[0], after_address=after[1], limit=limit + 1
     )
     found = [SuppressionView(**dict(row)) for row in rows]
     return make_page([(encode_cursor(each.channel, each.address), each) for each in found], limit)
@@ -62,15 +57,11 @@ async def put_suppression(
     normal = normal_address(channel, check_text(address, "address", LONGEST_ADDRESS))
     await context.execute(
         "providers/suppress",
-        namespace=context.namespace,
         channel=channel,
         addresses=[normal],
         reasons=[check_text(spec.reason, "reason", 500)],
-        now=context.now,
     )
-    row = await context.fetchrow(
-        "suppressions/get", namespace=context.namespace, channel=channel, address=normal
-    )
+    row = await context.fetchrow("suppressions/get", channel=channel, address=normal)
     assert row is not None
     context.changed("suppression.set", f"{channel}/{normal}", after={"reason": row["reason"]})
     return SuppressionView(**dict(row))
@@ -80,9 +71,7 @@ async def put_suppression(
 async def delete_suppression(context: Context, channel: str, address: str) -> None:
     """Send to this address again."""
     normal = normal_address(channel, address)
-    reason = await context.fetchval(
-        "suppressions/delete", namespace=context.namespace, channel=channel, address=normal
-    )
+    reason = await context.fetchval("suppressions/delete", channel=channel, address=normal)
     if reason is None:
         raise not_found("suppression", f"of {normal} on {channel}")
     context.changed("suppression.deleted", f"{channel}/{normal}", before={"reason": reason})

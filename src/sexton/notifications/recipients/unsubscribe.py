@@ -94,7 +94,6 @@ async def unsubscribe(context: Context, link: Unsubscription) -> bool:
             namespace=link.namespace,
             user_id=link.user_id,
             opt_out=msgspec.json.encode([opt_out]).decode(),
-            now=context.now,
         )
         who = link.user_id
     else:
@@ -105,7 +104,6 @@ async def unsubscribe(context: Context, link: Unsubscription) -> bool:
             channel=link.channel,
             address=who,
             reason="unsubscribed",
-            now=context.now,
         )
     if not changed:
         return False
@@ -115,7 +113,6 @@ async def unsubscribe(context: Context, link: Unsubscription) -> bool:
         message_id=link.message_id,
         kind="unsubscribed",
         detail=msgspec.json.encode(opt_out).decode(),
-        now=context.now,
     )
     context.changed(
         "recipient.unsubscribed",

@@ -115,7 +115,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
         )
     _check(spec)
     event_id = spec.event_id or uuid4().hex
-    named = {"namespace": context.namespace, "digest_id": digest["id"]}
+    named = {"digest_id": digest["id"]}
     gathering = await context.fetchrow("digests/lock_gathering", user_id=spec.user_id, key=spec.key, **named)
     assert gathering is not None
     if spec.event_id is not None:
@@ -134,7 +134,6 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
         message_id=number,
         events=events,
         data=msgspec.json.encode(spec.data).decode(),
-        now=context.now,
         **named,
     )
     if events >= digest["most_events"]:
@@ -154,7 +153,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
 
 async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec) -> int:
     """The message that gathers from now on."""
-    zone = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=spec.user_id)
+    zone = await context.fetchval("recurring/zone_of", user_id=spec.user_id)
     zone = find_zone(zone or "UTC").name
     now = await context.time()
     # The anchor of a rule without a time of its own: midnight of the day on which the digest was written.
@@ -191,16 +190,12 @@ async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, A
     if number is None:
         return None
     # The timer first: it is what a worker locks.
-    await context.execute("messages/lock_timers", namespace=context.namespace, message_ids=[number])
-    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
+    await context.execute("messages/lock_timers", message_ids=[number])
+    row = await context.fetchrow("messages/lock", message_id=number)
     if row is None or row["status"] not in OPEN:
         return None
     added = await context.fetchval(
-        "digests/append",
-        namespace=context.namespace,
-        message_id=number,
-        data=msgspec.json.encode(data).decode(),
-        most_bytes=LARGEST_VARS,
+        "digests/append", message_id=number, data=msgspec.json.encode(data).decode(), most_bytes=LARGEST_VARS
     )
     return None if added is None else number
 

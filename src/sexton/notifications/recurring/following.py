@@ -22,19 +22,12 @@ MOST_FOLLOWED = 1000
 @command
 async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
     """After recipients have changed: what follows their zones goes on in the new ones. How many did."""
-    rows = await context.fetch(
-        "recurring/list_astray",
-        namespace=context.namespace,
-        user_ids=list(user_ids),
-        limit=MOST_FOLLOWED,
-    )
+    rows = await context.fetch("recurring/list_astray", user_ids=list(user_ids), limit=MOST_FOLLOWED)
     for row in rows:
         await move_job(
             context, row, row["recurrence_rule"], row["wanted"], row["starts_at"], row["recurrence_end"]
         )
-        await context.execute(
-            "recurring/set_zone", id=row["id"], namespace=context.namespace, zone=row["wanted"]
-        )
+        await context.execute("recurring/set_zone", id=row["id"], zone=row["wanted"])
         context.changed(
             "notification_schedule.followed",
             encode_id(SCHEDULE, row["id"]),
@@ -49,7 +42,7 @@ async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
 @command
 async def forget_recipient(context: Context, user_id: str) -> int:
     """Remove what recurs for a person, and its jobs; how many."""
-    rows = await context.fetch("recurring/forget", namespace=context.namespace, user_id=user_id)
+    rows = await context.fetch("recurring/forget", user_id=user_id)
     for row in rows:
         await state.delete(context, encode_id("j", row["job_id"]), final=True)
     return len(rows)

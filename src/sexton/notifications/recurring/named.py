@@ -31,15 +31,9 @@ class NamedTable(Generic[View]):
 
     async def put(self, context: Context, name: str, **columns: Any) -> View:
         check_text(name, self.noun, LONGEST_NAME)
-        before = await context.fetchrow(self.getting, namespace=context.namespace, name=name)
+        before = await context.fetchrow(self.getting, name=name)
         await context.execute(
-            self.putting,
-            id=await context.fetchval("campaigns/next_id"),
-            namespace=context.namespace,
-            name=name,
-            actor=context.actor,
-            now=context.now,
-            **columns,
+            self.putting, id=await context.fetchval("campaigns/next_id"), name=name, **columns
         )
         shown = self.show(await self.find(context, name))
         context.changed(
@@ -52,19 +46,17 @@ class NamedTable(Generic[View]):
         return shown
 
     async def find(self, context: Context, name: str) -> asyncpg.Record:
-        row = await context.fetchrow(self.getting, namespace=context.namespace, name=name)
+        row = await context.fetchrow(self.getting, name=name)
         if row is None:
             raise not_found(self.noun, name)
         return row
 
     async def page(self, context: Context, cursor: str | None, limit: int) -> Page[View]:
         """By name."""
-        rows = await context.fetch(
-            self.listing, namespace=context.namespace, after=cursor or "", limit=limit + 1
-        )
+        rows = await context.fetch(self.listing, after=cursor or "", limit=limit + 1)
         return make_page([(row["name"], self.show(row)) for row in rows], limit)
 
     async def delete(self, context: Context, name: str) -> None:
         row = await self.find(context, name)
-        await context.execute(self.deleting, namespace=context.namespace, id=row["id"], now=context.now)
+        await context.execute(self.deleting, id=row["id"])
         context.changed(f"{self.noun}.deleted", name, name, before=msgspec.to_builtins(self.show(row)))

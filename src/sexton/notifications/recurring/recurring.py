@@ -79,7 +79,6 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
     await context.execute(
         "recurring/create",
         id=number,
-        namespace=context.namespace,
         name=spec.name,
         user_id=spec.user_id,
         spec=msgspec.json.encode(message).decode(),
@@ -91,7 +90,6 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
         job_id=decode_id("j", job),
         is_active=spec.is_active,
         created_by=context.actor,
-        now=context.now,
     )
     if not spec.is_active:
         await state.pause(context, job)
@@ -116,7 +114,6 @@ async def list_recurring(
 ) -> Page[RecurringView]:
     rows = await context.fetch(
         "recurring/list",
-        namespace=context.namespace,
         user_id=user_id,
         after=0 if cursor is None else number_in_cursor(cursor, SCHEDULE),
         limit=limit + 1,
@@ -149,7 +146,6 @@ async def change_recurring(context: Context, ref: str, changes: RecurringChanges
     await context.execute(
         "recurring/change",
         id=row["id"],
-        namespace=context.namespace,
         spec=row["spec"] if message is None else msgspec.json.encode(message).decode(),
         recurrence_rule=rule,
         recurrence_end=end,
@@ -175,7 +171,7 @@ async def change_recurring(context: Context, ref: str, changes: RecurringChanges
 async def delete_recurring(context: Context, ref: str) -> None:
     """Nothing more is sent. Messages that were made stay as they are."""
     row = await _find(context, ref, locked=True)
-    await context.execute("recurring/delete", id=row["id"], namespace=context.namespace, now=context.now)
+    await context.execute("recurring/delete", id=row["id"])
     await state.delete(context, encode_id("j", row["job_id"]), final=True)
     context.changed(
         "notification_schedule.deleted",
@@ -295,7 +291,7 @@ def _changed_message(row: asyncpg.Record, changes: RecurringChanges) -> Notifica
 
 async def _zone(context: Context, own: str | None, user_id: str | None) -> str:
     if own is None:
-        own = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=user_id)
+        own = await context.fetchval("recurring/zone_of", user_id=user_id)
     return find_zone(own or "UTC").name
 
 
@@ -325,7 +321,7 @@ def _start(text: str | None, zone: str, now: datetime) -> datetime:
 async def _find(context: Context, ref: str, *, locked: bool = False) -> asyncpg.Record:
     number = decode_id(SCHEDULE, ref)
     row = number is not None and await context.fetchrow(
-        "recurring/lock" if locked else "recurring/get", id=number, namespace=context.namespace
+        "recurring/lock" if locked else "recurring/get", id=number
     )
     if not row:
         raise not_found("schedule of notifications", ref)
@@ -333,7 +329,7 @@ async def _find(context: Context, ref: str, *, locked: bool = False) -> asyncpg.
 
 
 async def _view(context: Context, number: int) -> RecurringView:
-    row = await context.fetchrow("recurring/get", id=number, namespace=context.namespace)
+    row = await context.fetchrow("recurring/get", id=number)
     assert row is not None
     return _show(row)
 

@@ -98,8 +98,8 @@ async def delete_sequence(context: Context, name: str) -> None:
 async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
     """Make the messages of all steps for a recipient. One who is in it already is refused."""
     row = await SEQUENCES.find(context, name)
-    named = {"namespace": context.namespace, "sequence_id": row["id"], "user_id": spec.user_id}
-    await context.execute("sequences/lock", id=row["id"], namespace=context.namespace)
+    named = {"sequence_id": row["id"], "user_id": spec.user_id}
+    await context.execute("sequences/lock", id=row["id"])
     last = await context.fetchrow("sequences/get_member", **named)
     now = await context.time()
     if last is not None and last["stopped_at"] is None and last["live"]:
@@ -108,7 +108,7 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
             f"{spec.user_id} is in the sequence {name} since {iso(last['entered_at'], 'seconds')}",
             hint="wait until it is over, or stop it first",
         )
-    zone = await context.fetchval("recurring/zone_of", namespace=context.namespace, user_id=spec.user_id)
+    zone = await context.fetchval("recurring/zone_of", user_id=spec.user_id)
     zone = find_zone(zone or "UTC").name
     steps = msgspec.json.decode(row["steps"], type=list[SequenceStep])
     numbers = []
@@ -124,7 +124,6 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
         entered=1 if last is None else last["entered"] + 1,
         revision=row["revision"],
         message_ids=numbers,
-        now=context.now,
         **named,
     )
     context.changed("sequence.entered", name, name, detail={"user_id": spec.user_id, "steps": len(numbers)})
@@ -134,14 +133,10 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
 @query
 async def get_member(context: Context, name: str, user_id: str) -> MemberView:
     row = await SEQUENCES.find(context, name)
-    member = await context.fetchrow(
-        "sequences/get_member", namespace=context.namespace, sequence_id=row["id"], user_id=user_id
-    )
+    member = await context.fetchrow("sequences/get_member", sequence_id=row["id"], user_id=user_id)
     if member is None:
         raise not_found("member", user_id)
-    found = await context.fetch(
-        "sequences/list_messages", namespace=context.namespace, ids=list(member["message_ids"])
-    )
+    found = await context.fetch("sequences/list_messages", ids=list(member["message_ids"]))
     return MemberView(
         user_id=user_id,
         entered_at=member["entered_at"],
@@ -164,11 +159,7 @@ async def leave(context: Context, name: str, user_id: str) -> MemberView:
     """Stop a sequence for one recipient: what has not been submitted is cancelled. Twice is once."""
     row = await SEQUENCES.find(context, name)
     members = await context.fetch(
-        "sequences/lock_members",
-        namespace=context.namespace,
-        user_id=user_id,
-        sequence_id=row["id"],
-        event=None,
+        "sequences/lock_members", user_id=user_id, sequence_id=row["id"], event=None
     )
     await _stop(context, members, f"stopped by {context.actor}")
     return await get_member(context, name, user_id)
@@ -178,9 +169,7 @@ async def leave(context: Context, name: str, user_id: str) -> MemberView:
 async def note_event(context: Context, user_id: str, event: str) -> list[str]:
     """An event has come: the sequences that stop on it end for this recipient. Their names."""
     check_text(event, "event", 200)
-    members = await context.fetch(
-        "sequences/lock_members", namespace=context.namespace, user_id=user_id, sequence_id=None, event=event
-    )
+    members = await context.fetch("sequences/lock_members", user_id=user_id, sequence_id=None, event=event)
     await _stop(context, members, event)
     return sorted(each["name"] for each in members)
 
@@ -195,12 +184,10 @@ async def _stop(context: Context, members: list[asyncpg.Record], why: str) -> No
                 continue  # a worker was faster: it is being submitted
         await context.execute(
             "sequences/stop_member",
-            namespace=context.namespace,
             sequence_id=member["sequence_id"],
             user_id=member["user_id"],
             entered=member["entered"],
             stopped_by=why[:1000],
-            now=context.now,
         )
         context.changed(
             "sequence.stopped",

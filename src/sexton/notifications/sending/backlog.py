@@ -55,12 +55,7 @@ class MessageBacklog(msgspec.Struct, frozen=True, kw_only=True):
 @query
 async def read_backlog(context: Context, *, drain_seconds: int) -> MessageBacklog:
     row = await context.fetchrow(
-        "campaigns/backlog",
-        namespace=context.namespace,
-        most=MOST_COUNTED,
-        sample=SAMPLE,
-        drain_seconds=drain_seconds,
-        now=context.now,
+        "campaigns/backlog", most=MOST_COUNTED, sample=SAMPLE, drain_seconds=drain_seconds
     )
     assert row is not None
     depth = row["single_due"] + row["campaign_due"]
@@ -88,11 +83,7 @@ async def note_settled(context: Context, counts: Mapping[str, int], run_id: int,
     settled = sum(counts.get(status, 0) for status in SETTLED)
     if settled:
         await context.execute(
-            "campaigns/note_settled",
-            namespace=context.namespace,
-            part=run_id % PARTS,
-            settled=settled,
-            busy_seconds=seconds,
+            "campaigns/note_settled", part=run_id % PARTS, settled=settled, busy_seconds=seconds
         )
 
 

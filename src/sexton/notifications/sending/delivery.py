@@ -56,14 +56,12 @@ async def _record(context: Context, provider: str, events: Sequence[DeliveryEven
         return ReportTaken(events=len(events), matched=0, noted=0)
     row = await context.fetchrow(
         "delivery/record",
-        namespace=context.namespace,
         message_ids=[row["id"] for row, _ in about_],
         kinds=[EventKind(event.event).value for _, event in about_],
         at=[event.at for _, event in about_],
         details=[_detail(provider, event) for _, event in about_],
         statuses=[STATUSES.get(event.event) for _, event in about_],
         reasons=[event.reason or event.code for _, event in about_],
-        now=context.now,
     )
     assert row is not None
     await _suppress(context, about_)
@@ -73,7 +71,6 @@ async def _record(context: Context, provider: str, events: Sequence[DeliveryEven
 async def _find(context: Context, provider: str, events: Sequence[DeliveryEvent]) -> list[asyncpg.Record]:
     return await context.fetch(
         "delivery/find",
-        namespace=context.namespace,
         provider=provider,
         places=list(range(len(events))),
         message_ids=[_number(event.key) for event in events],
@@ -103,11 +100,9 @@ async def _suppress(context: Context, about_: Sequence[tuple[asyncpg.Record, Del
         mine = [(address, why) for each, address, why in found if each == channel]
         await context.execute(
             "providers/suppress",
-            namespace=context.namespace,
             channel=channel,
             addresses=[address for address, _ in mine],
             reasons=[why for _, why in mine],
-            now=context.now,
         )
 
 

@@ -21,18 +21,18 @@ DOUBT = "the worker stopped while it was being submitted"
 @command
 async def settle_own(context: Context, sender: MessageSender, run_id: int) -> dict[str, int]:
     """Of single messages that this run has submitted in an attempt before."""
-    rows = await context.fetch("messages/lock_submitted", run_ids=[run_id], namespace=context.namespace)
+    rows = await context.fetch("messages/lock_submitted", run_ids=[run_id])
     return await settle_doubtful(context, sender, rows)
 
 
 @command
 async def settle_abandoned(context: Context, sender: MessageSender, limit: int) -> dict[str, int]:
     """Of single messages whose run is gone: it was cancelled, or is a dead letter."""
-    runs = await context.fetch("messages/find_abandoned", namespace=context.namespace, limit=limit)
+    runs = await context.fetch("messages/find_abandoned", limit=limit)
     if not runs:
         return {}
     numbers = [row["run_id"] for row in runs]
-    rows = await context.fetch("messages/lock_submitted", run_ids=numbers, namespace=context.namespace)
+    rows = await context.fetch("messages/lock_submitted", run_ids=numbers)
     return await settle_doubtful(context, sender, rows)
 
 

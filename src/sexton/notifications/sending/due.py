@@ -76,12 +76,7 @@ async def find_suppressed(context: Context, due: Sequence[DueMessage]) -> dict[t
     if not pairs:
         return {}
     channels, addresses = zip(*pairs, strict=True)
-    rows = await context.fetch(
-        "messages/find_suppressed",
-        namespace=context.namespace,
-        channels=list(channels),
-        addresses=list(addresses),
-    )
+    rows = await context.fetch("messages/find_suppressed", channels=list(channels), addresses=list(addresses))
     return {(row["channel"], row["address"]): f"the address gets nothing: {row['reason']}" for row in rows}
 
 
@@ -97,7 +92,6 @@ async def lock_counts(
         return {}
     rows = await context.fetch(
         "messages/lock_counts",
-        namespace=context.namespace,
         users=[user for user, _, _ in keys],
         subjects=[subject for _, subject, _ in keys],
         periods=[period for _, _, period in keys],
@@ -110,7 +104,6 @@ async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
     keys = sorted(counts)
     await context.execute(
         "messages/add_counts",
-        namespace=context.namespace,
         users=[user for user, _, _ in keys],
         subjects=[subject for _, subject, _ in keys],
         periods=[period for _, _, period in keys],

@@ -270,7 +270,6 @@ class MessageSender:
         last_id: int,
     ) -> None:
         moved: dict[str, Any] = {
-            "namespace": context.namespace,
             "ids": [each for each, _ in changed],
             "indexes": [index for _, index in changed],
         }
@@ -281,13 +280,7 @@ class MessageSender:
                 await claim.mark.set(context, last_id, now)
             return
         if unchanged:
-            await context.execute(
-                "messages/mark",
-                namespace=context.namespace,
-                ids=array_text(unchanged),
-                run_id=run_id,
-                now=now,
-            )
+            await context.execute("messages/mark", ids=array_text(unchanged), run_id=run_id, now=now)
         if changed:
             await context.execute("messages/mark_changed", run_id=run_id, now=now, **moved)
 
@@ -410,7 +403,7 @@ async def _claimed(
     """The first transaction of a batch: what goes out is marked."""
     if claim.mark is not None and not await claim.mark.hold(context):
         return None
-    rows = await context.fetch(claim.statement, namespace=context.namespace, limit=limit, **claim.parameters)
+    rows = await context.fetch(claim.statement, limit=limit, **claim.parameters)
     if not rows:
         return None
     now: datetime = rows[0]["now"]

@@ -50,6 +50,13 @@ class _Change(NamedTuple):
     sent: bool
 
 
+#: Its columns as arrays.
+CHANGES = (
+    "ids", "statuses", "due_ats", "hold_reasons", "failure_reasons", "channel_indexes", "retries", "providers",
+    "provider_ids", "sents",
+)  # fmt: skip
+
+
 class Settlement:
     """Changes of messages that were decided about at an instant."""
 
@@ -135,7 +142,6 @@ class Settlement:
         for provider, ids in self._sent.items():
             await context.execute(
                 "messages/settle_sent" if campaign_id is None else "campaigns/settle_sent",
-                namespace=context.namespace,
                 ids=array_text(ids),
                 provider=provider,
                 run_id=run_id,
@@ -146,25 +152,15 @@ class Settlement:
         if self._changes:
             await context.execute(
                 "messages/settle",
-                namespace=context.namespace,
                 run_id=run_id,
                 submitted_at=submitted_at,
                 fenced=run_id is not None and campaign_id is None,
                 now=self.now,
-                **by_column(
-                    (
-                        "ids", "statuses", "due_ats", "hold_reasons", "failure_reasons", "channel_indexes",
-                        "retries", "providers", "provider_ids", "sents",
-                    ),
-                    self._changes,
-                ),
-            )  # fmt: skip
+                **by_column(CHANGES, self._changes),
+            )
         if self._events:
             await context.execute(
-                "messages/note",
-                namespace=context.namespace,
-                now=self.now,
-                **by_column(("ids", "kinds", "details"), self._events),
+                "messages/note", now=self.now, **by_column(("ids", "kinds", "details"), self._events)
             )
 
 

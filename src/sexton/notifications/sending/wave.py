@@ -89,7 +89,7 @@ async def make_waves(context: Context, due_at: Iterable[datetime]) -> None:
         return
     for _ in range(TRIES):
         names = [spec.name for spec in specs]
-        rows = await context.fetch("jobs/list_by_name", namespace=context.namespace, names=names)
+        rows = await context.fetch("jobs/list_by_name", names=names)
         there = {row["name"] for row in rows}
         missing = [spec for spec in specs if spec.name not in there]
         if not missing:
@@ -106,7 +106,7 @@ async def make_waves(context: Context, due_at: Iterable[datetime]) -> None:
 
 async def keep_jobs(context: Context) -> int:
     """The number of the job whose runs send at once; it and the sweep are made with the first message."""
-    row = await context.fetchrow("notifications/get_settings", namespace=context.namespace)
+    row = await context.fetchrow("notifications/get_settings")
     if row is not None and row["now_job_id"] is not None and row["sweep_job_id"] is not None:
         return int(row["now_job_id"])
     return await _make_jobs(context)
@@ -134,13 +134,7 @@ async def _make_jobs(context: Context) -> int:
             **COMMON,
         ),
     )
-    await context.execute(
-        "notifications/keep_jobs",
-        namespace=context.namespace,
-        now_job_id=now_job,
-        sweep_job_id=sweep_job,
-        now=context.now,
-    )
+    await context.execute("notifications/keep_jobs", now_job_id=now_job, sweep_job_id=sweep_job)
     return now_job
 
 

@@ -115,18 +115,15 @@ class StoredTemplate:
 async def put_template(context: Context, template_id: str, spec: TemplateSpec) -> TemplateView:
     """The next version: these texts in one language, the others as they were."""
     check_text(template_id, "template_id", 200)
-    before = await context.fetchrow("templates/lock", namespace=context.namespace, template_id=template_id)
+    before = await context.fetchrow("templates/lock", template_id=template_id)
     old = None if before is None or before["deleted_at"] else await get_stored(context, template_id, None)
     locale, parts, variables, defaults = next_version(spec, old)
     version = await context.fetchval(
         "templates/put",
-        namespace=context.namespace,
         template_id=template_id,
         parts=dumped(parts),
         variables=dumped(variables),
         defaults=dumped(defaults),
-        actor=context.actor,
-        now=context.now,
     )
     context.changed(
         "template.changed" if old else "template.created",
@@ -163,9 +160,7 @@ def next_version(
 
 @query
 async def get_template(context: Context, template_id: str, *, version: int | None = None) -> TemplateView:
-    row = await context.fetchrow(
-        "templates/get", namespace=context.namespace, template_id=template_id, version=version
-    )
+    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
     if row is None:
         raise not_found("template", template_id if version is None else f"{template_id} of version {version}")
     return _view(row)
@@ -185,7 +180,6 @@ async def list_templates(
     start = "" if rising else LAST_CHARACTER
     rows = await context.fetch(
         "templates/list" if rising else "templates/list_last",
-        namespace=context.namespace,
         place=start if cursor is None else decode_cursor(cursor, tuple[str])[0],
         first=search,
         last=search + LAST_CHARACTER,
@@ -208,11 +202,7 @@ async def list_versions(
     """The latest first."""
     before = 2**31 - 1 if cursor is None else decode_cursor(cursor, tuple[int])[0]
     rows = await context.fetch(
-        "templates/list_versions",
-        namespace=context.namespace,
-        template_id=template_id,
-        before=before,
-        limit=limit + 1,
+        "templates/list_versions", template_id=template_id, before=before, limit=limit + 1
     )
     if not rows and cursor is None:
         raise not_found("template", template_id)
@@ -233,13 +223,7 @@ async def list_versions(
 @command
 async def delete_template(context: Context, template_id: str) -> None:
     """New messages with it are refused; those that were made still go out."""
-    version = await context.fetchval(
-        "templates/delete",
-        namespace=context.namespace,
-        template_id=template_id,
-        actor=context.actor,
-        now=context.now,
-    )
+    version = await context.fetchval("templates/delete", template_id=template_id)
     if version is None:
         raise not_found("template", template_id)
     context.changed("template.deleted", template_id, detail={"version": version})
@@ -274,9 +258,7 @@ def no_texts(template_id: str, channel: str) -> InvalidField:
 
 async def read_template(context: Context, template_id: str, version: int | None = None) -> StoredTemplate:
     """For a new message: a template that was deleted is refused."""
-    row = await context.fetchrow(
-        "templates/get", namespace=context.namespace, template_id=template_id, version=version
-    )
+    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
     if row is None or row["deleted_at"] is not None:
         raise unknown_template(template_id, version)
     return StoredTemplate(row)
@@ -313,16 +295,12 @@ def used_variables(parts: Parts) -> dict[str, bool]:
 
 async def find_template(context: Context, template_id: str) -> StoredTemplate | None:
     """The latest version; None if there is none, or it was deleted."""
-    row = await context.fetchrow(
-        "templates/get", namespace=context.namespace, template_id=template_id, version=None
-    )
+    row = await context.fetchrow("templates/get", template_id=template_id, version=None)
     return None if row is None or row["deleted_at"] is not None else StoredTemplate(row)
 
 
 async def get_stored(context: Context, template_id: str, version: int | None) -> StoredTemplate:
-    row = await context.fetchrow(
-        "templates/get", namespace=context.namespace, template_id=template_id, version=version
-    )
+    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
     if row is None:
         raise not_found("template", template_id if version is None else f"{template_id} of version {version}")
     return StoredTemplate(row)
