@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
-import msgspec
 from asyncpg import Record
 
 from sexton.model import encode_id
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import (
     MOST_ROWS,
     Number,
@@ -19,8 +21,8 @@ from sexton.postgres.page import (
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
-from sexton.runs.read import attempt_of, decoded, key_of
-from sexton.runs.view import DeadGroup, DeadLetter
+from sexton.runs.read import attempt_of, key_of
+from sexton.runs.view import Attempt, DeadGroup, DeadLetter
 
 # Of each group is told how many died in each of so many hours.
 HOURS = 24
@@ -57,9 +59,7 @@ async def get_dead(context: Context, run_id: int) -> DeadLetter:
     if row is None:
         raise not_found("dead letter", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
-    return msgspec.structs.replace(
-        _dead(row), payload=decoded(row["payload"]), attempts=[attempt_of(each) for each in tries]
-    )
+    return _dead(row, payload=json_value(row["payload"]), attempts=[attempt_of(each) for each in tries])
 
 
 async def list_groups(context: Context, *, job: int | None = None, limit: int = 100) -> list[DeadGroup]:
@@ -79,10 +79,12 @@ async def list_groups(context: Context, *, job: int | None = None, limit: int = 
     return make_page([("", group) for group in groups], limit).items
 
 
-def _dead(row: Record) -> DeadLetter:
+def _dead(row: Record, payload: Any = None, attempts: Sequence[Attempt] = ()) -> DeadLetter:
     return from_row(
         DeadLetter,
         row,
+        payload=payload,
+        attempts=list(attempts),
         run_id=encode_id("r", row["run_id"]),
         job_id=encode_id("j", row["job_id"]),
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),

@@ -9,13 +9,13 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 from asyncpg import Record
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.jobs.spread import jitter_of
 from sexton.model import RunStatus, decode_id, encode_id
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import (
     MOST_ROWS,
     Number,
@@ -51,6 +51,9 @@ START = datetime(1970, 1, 1, tzinfo=UTC)
 SEARCHED = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
 EVERY_RUN = RunFilter()
+# Fields of `RunView` that only ended runs have, and that only live runs have.
+UNKNOWN_OF_LIVE = dict.fromkeys(("finished_at", "result", "until_at", "occurrences"))
+UNKNOWN_OF_ENDED = dict.fromkeys(("next_attempt_at", "lease_until"))
 
 
 def run_number(text: str) -> int:
@@ -97,12 +100,12 @@ async def get_run(context: Context, run_id: int) -> RunDetail:
     if row is None:
         raise not_found("run", encode_id("r", run_id))
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
-    payload = decoded(row["payload"])
+    payload = json_value(row["payload"])
     base = _ended(row) if live is None else _live(row, payload)
     shown: dict[str, Any] = {name: getattr(base, name) for name in RunView.__struct_fields__}
     if live is not None:
         shown |= {name: row[name] for name in ("expires_at", "deadline_at", "cancel_requested_at")}
-        shown |= {"concurrency_key": row["concurrency_key"], "progress": decoded(row["progress"])}
+        shown |= {"concurrency_key": row["concurrency_key"], "progress": json_value(row["progress"])}
         shown["waiting_for"] = (await Situation.read(context)).waiting(row)
     attempts = _attempts(base, tries)
     due_at = row["due_at"] if live is not None else _due_at(row)
@@ -214,6 +217,7 @@ def _live(row: Record, payload: Any = None) -> RunView:
         lease_until=row["lease_until"] if running else None,
         idempotency_key=key_of(row, payload),
         reason=row["cancel_reason"],
+        **UNKNOWN_OF_LIVE,
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
     )
 
@@ -229,10 +233,11 @@ def _ended(row: Record) -> RunView:
         finished_at=None if skipped else row["finished_at"] or row["recorded_at"],
         late_seconds=_late(due_at, row["started_at"], row["fired_at"], row["attempt"] or 0),
         attempt=row["attempt"] or 0,
-        result=decoded(row["result"]),
+        result=json_value(row["result"]),
         worker_id=worker_of(row),
         claimed_at=row["started_at"],
         idempotency_key=None if skipped else key_of(row),
+        **UNKNOWN_OF_ENDED,
         parent_run=row["parent_run"] and encode_id("r", row["parent_run"]),
     )
 
@@ -268,10 +273,6 @@ def _attempts(run: RunView, rows: list[Record]) -> list[Attempt]:
             )
         )
     return tries
-
-
-def decoded(text: str | None) -> Any:
-    return None if text is None else msgspec.json.decode(text)
 
 
 def key_of(row: Record, payload: Any = None) -> str | None:

@@ -153,7 +153,7 @@ def wanted(lane: Record) -> str:
 
 def node_of(row: Record) -> NodeView:
     detail = msgspec.json.decode(row["detail"] or "{}")
-    told = {name: detail[name] for name in TOLD if name in detail}
+    told = {name: detail.get(name) for name in TOLD}
     return from_row(
         NodeView, row, node_id=encode_id("n", row["id"]), wheel_entries=detail.get("wheel"), **told
     )

@@ -76,4 +76,4 @@ async def require_namespace(context: Context) -> None:
 
 
 def _view(row: Record) -> NamespaceView:
-    return from_row(NamespaceView, row, quotas=quotas_of(row))
+    return from_row(NamespaceView, row, quotas=quotas_of(row), used=None)
