@@ -1,10 +1,14 @@
-"""What a change did, told apart from what was so already."""
+"""What changes did: recorded, and told apart from what was so already."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
 from sexton.content.model import Applied
+from sexton.postgres.transaction import Context
+from sexton.targets.run import RunContext
 
 
 def own_effect(applied: Applied, state_before: str | None, version_before: int | None) -> Applied:
@@ -17,3 +21,18 @@ def own_effect(applied: Applied, state_before: str | None, version_before: int |
             applied, effect="changed", state_before=state_before or applied.state_before
         )
     return applied
+
+
+async def settle(context: Context, went: Sequence[tuple[int, RunContext, Applied]]) -> None:
+    """Record that runs have carried out these actions, and what each did."""
+    if went:
+        await context.execute(
+            "content/settle",
+            schedules=[number for number, _, _ in went],
+            at=[run.scheduled_at for _, run, _ in went],
+            runs=[run.id for _, run, _ in went],
+            changed=[applied.effect == "changed" for *_, applied in went],
+            states_before=[applied.state_before for *_, applied in went],
+            states_after=[applied.state_after for *_, applied in went],
+            versions=[applied.version for *_, applied in went],
+        )

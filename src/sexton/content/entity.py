@@ -277,7 +277,7 @@ async def _list_planned(
             look=MOST_LOOKED_AT,
             limit=limit + 1,
         )
-    entities = [Entity(row["entity_type"], row["entity_id"]) for row in rows if row["found"]]
+    entities = [Entity.of(row) for row in rows if row["found"]]
     page = make_page([(encode_cursor(*entity), entity) for entity in entities], limit)
     if page.cursor is None and rows and not rows[-1]["found"]:
         return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))

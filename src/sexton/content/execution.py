@@ -21,9 +21,20 @@ from sexton.content.adapters.base import Adapter, AdapterServices, NotNow, NotPo
 from sexton.content.adapters.configured import UnknownAdapter, needs_config
 from sexton.content.adapters.opened import OpenAdapters
 from sexton.content.adapters.table import adapters
-from sexton.content.effect import own_effect
+from sexton.content.effect import own_effect, settle
 from sexton.content.gathering import Gathering
-from sexton.content.model import MISSED, Action, Applied, ContentChange, Entity, Left, NoticeEvent, NotYet
+from sexton.content.model import (
+    ACTOR,
+    GRACE,
+    MISSED,
+    WAIT_SECONDS,
+    Applied,
+    ContentChange,
+    Entity,
+    Left,
+    NoticeEvent,
+    NotYet,
+)
 from sexton.content.notice import ContentNotice, notice_of, tell, tell_once
 from sexton.content.reach import AGAIN_SECONDS, own_database
 from sexton.content.releases import execution as release_execution
@@ -37,12 +48,6 @@ from sexton.postgres.transaction import Context
 from sexton.runs.retry import tries
 from sexton.targets.base import TargetServices
 from sexton.targets.run import RunContext, Step, ended_by
-
-ACTOR = "sexton"
-# How long an action waits before it looks again whether those before it are done.
-WAIT_SECONDS = 1.0
-# Up to this late an action is just late, not missed.
-GRACE = timedelta(seconds=60)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,16 +307,7 @@ def _decide(
             raise Left(MISSED)
     if row["needs_approval"] and row["approved_at"] is None:
         raise Left("it was not approved")
-    change = ContentChange(
-        namespace=row["namespace"],
-        entity=Entity(row["entity_type"], row["entity_id"]),
-        action=Action(row["action"]),
-        version=row["version"],
-        key=run.idempotency_key,
-        scheduled_at=run.scheduled_at,
-        actor=row["created_by"],
-    )
-    return StandingAction(run, row, change, over)
+    return StandingAction(run, row, ContentChange.of(row, run.idempotency_key, run.scheduled_at), over)
 
 
 async def _lock(context: Context, runs: Sequence[RunContext]) -> list[asyncpg.Record]:
@@ -390,16 +386,7 @@ def _missed(catch_up_seconds: int | None, run: RunContext, now: datetime) -> boo
 
 async def _settle(context: Context, went: Sequence[tuple[StandingAction, Applied]]) -> None:
     """Record what was done, plan what closes windows, and tell the authors."""
-    await context.execute(
-        "content/settle",
-        schedules=[each.row["id"] for each, _ in went],
-        at=[each.run.scheduled_at for each, _ in went],
-        runs=[each.run.id for each, _ in went],
-        changed=[applied.effect == "changed" for _, applied in went],
-        states_before=[applied.state_before for _, applied in went],
-        states_after=[applied.state_after for _, applied in went],
-        versions=[applied.version for _, applied in went],
-    )
+    await settle(context, [(each.row["id"], each.run, applied) for each, applied in went])
     for each, _ in went:
         if each.row["open_for"] is not None:
             await window.plan_close(context, each.row, each.run.scheduled_at)

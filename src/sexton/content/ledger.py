@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 from asyncpg import Record
 
-from sexton.content.model import Action
+from sexton.content.model import Action, Entity
 from sexton.content.read import in_words
 from sexton.model import encode_id
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
@@ -187,7 +188,7 @@ def _live(row: Record, tries: dict[int, list[Attempt]]) -> ExecutionView:
 
 
 def _shown(row: Record, tries: dict[int, list[Attempt]]) -> ExecutionView:
-    result = None if row["result"] is None else msgspec.json.decode(row["result"])
+    result = json_value(row["result"])
     result = result if isinstance(result, dict) else {}
     status = STATUS.get(row["item_result"] or row["status"], "skipped")
     return ExecutionView(
@@ -209,7 +210,7 @@ def _common(row: Record, tries: dict[int, list[Attempt]]) -> dict[str, Any]:
     return {
         "execution_id": row["run_id"] and encode_id("r", row["run_id"]),
         "schedule_id": encode_id("c", row["schedule_id"]),
-        "content_id": f"{row['entity_type']}/{row['entity_id']}",
+        "content_id": str(Entity.of(row)),
         "action": Action(row["action"]),
         "scheduled_at_utc": row["scheduled_at"],
         "worker_id": worker_of(row),

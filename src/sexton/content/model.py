@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import asyncpg
 import msgspec
 
 from sexton.refusal import about
@@ -53,6 +55,13 @@ class NotYet(Exception):
 #: Why an action is left that comes later than its catch_up_seconds allow.
 MISSED = "missed, outside the catch-up window"
 
+#: The author of what workers do by themselves.
+ACTOR = "sexton"
+#: An action waits this long before it looks again whether earlier ones have ended.
+WAIT_SECONDS = 1.0
+#: An action that is later than this was missed.
+GRACE = timedelta(seconds=60)
+
 #: The prefix of the ids of releases; those of actions begin with `c_`.
 RELEASE = "cr"
 
@@ -69,6 +78,11 @@ class Entity(NamedTuple):
 
     type: str
     id: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any] | asyncpg.Record) -> Entity:
+        """The entity that a row of a plan names."""
+        return cls(row["entity_type"], row["entity_id"])
 
     def __str__(self) -> str:
         return f"{self.type}/{self.id}"
@@ -93,8 +107,14 @@ class ContentChange:
     version: int | None
     key: str
     scheduled_at: datetime
-    #: Who is named as the author of the change.
+    #: The author of the change.
     actor: str
+
+    @classmethod
+    def of(cls, row: asyncpg.Record, key: str, scheduled_at: datetime) -> ContentChange:
+        """The change that a planned action asks for."""
+        action, version, actor = Action(row["action"]), row["version"], row["created_by"]
+        return cls(row["namespace"], Entity.of(row), action, version, key, scheduled_at, actor)
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import asyncpg
 import msgspec
 
 from sexton.clock import iso
-from sexton.content.model import RELEASE, Applied, NoticeEvent
+from sexton.content.model import RELEASE, Applied, Entity, NoticeEvent
 from sexton.content.spec import NoticeSpec
 from sexton.errors import NotFound, SextonError
 from sexton.jobs import edit
@@ -73,7 +73,7 @@ def notice_of(
     """Of an action."""
     data: dict[str, Any] = {
         "schedule_id": encode_id("c", row["id"]),
-        "content_id": f"{row['entity_type']}/{row['entity_id']}",
+        "content_id": str(Entity.of(row)),
         "entity_type": row["entity_type"],
         "entity_id": row["entity_id"],
         "action": row["action"],

@@ -34,14 +34,14 @@ class PlannedAction:
     entity: Entity
     action: Action
     moment: Moment
-    rule: str | None
     adapter: str
-    version: int | None
-    note: str | None
     created_by: str
-    max_retries: int
-    catch_up_seconds: int | None
-    needs_approval: bool
+    rule: str | None = None
+    version: int | None = None
+    note: str | None = None
+    max_retries: int = 3
+    catch_up_seconds: int | None = None
+    needs_approval: bool = False
     opens_window: bool = False
     open_for: timedelta | None = None
     window_id: int | None = None
@@ -63,6 +63,7 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
     check_text(plan.created_by, "created_by", 200)
     number: int = await context.fetchval("content/next_id")
     job = await _make_job(context, replace(plan, target=target), number, past)
+    scheduled_at = plan.moment.at if plan.rule is None else job.next_run_at
     await context.execute(
         "content/create",
         id=number,
@@ -76,18 +77,16 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
         job_id=decode_id("j", job.job_id),
         timezone=plan.moment.timezone,
         recurrence_rule=plan.rule,
-        scheduled_at=plan.moment.at if plan.rule is None else job.next_run_at,
+        scheduled_at=scheduled_at,
         needs_approval=plan.needs_approval,
         window_id=number if plan.opens_window else plan.window_id,
         opened_at=plan.opened_at,
         open_for=plan.open_for,
-        release_id=None,
-        place=None,
         catch_up_seconds=plan.catch_up_seconds,
     )
     after = {
         "action": plan.action,
-        "scheduled_at": plan.moment.at if plan.rule is None else job.next_run_at,
+        "scheduled_at": scheduled_at,
         "timezone": plan.moment.timezone,
         "recurrence_rule": plan.rule,
         "version": plan.version,

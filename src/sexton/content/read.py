@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import asyncpg
 import msgspec
 
-from sexton.content.model import MISSED, RELEASE, Action
+from sexton.content.model import MISSED, RELEASE, Action, Entity
 from sexton.errors import SextonError
 from sexton.jobs.moment import display
 from sexton.jobs.stored import StoredJob
@@ -153,7 +153,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         ScheduleView,
         row,
         schedule_id=encode_id("c", row["id"]),
-        content_id=f"{row['entity_type']}/{row['entity_id']}",
+        content_id=str(Entity.of(row)),
         title=row["entity_title"],
         action=Action(row["action"]),
         status=status,

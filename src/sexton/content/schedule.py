@@ -235,7 +235,7 @@ def _planned(row: asyncpg.Record) -> PlannedAction:
 async def _move(
     context: Context, what: str, row: asyncpg.Record, moment: Moment, rule: str | None, *, force: bool
 ) -> ScheduleView:
-    entity = Entity(row["entity_type"], row["entity_id"])
+    entity = Entity.of(row)
     shown = await read.get(context, encode_id("j", row["job_id"]))
     plan = replace(_planned(row), moment=moment, rule=rule, max_retries=shown.max_retries, open_for=None)
     await hold_entity(context, entity)
@@ -292,10 +292,8 @@ async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, 
 
 def _tell(context: Context, what: str, row: asyncpg.Record, before: State | None, after: State) -> None:
     """For the audit."""
-    entity = Entity(row["entity_type"], row["entity_id"])
-    context.changed(
-        what, encode_id("c", row["id"]), str(entity), before=before, after=after, job_id=row["job_id"]
-    )
+    ref, entity = encode_id("c", row["id"]), str(Entity.of(row))
+    context.changed(what, ref, entity, before=before, after=after, job_id=row["job_id"])
 
 
 async def _edit_job(context: Context, row: asyncpg.Record, spec: JobSpec) -> Any:

@@ -3,7 +3,7 @@ action."""
 
 from __future__ import annotations
 
-from sexton.content.model import RELEASE
+from sexton.content.model import RELEASE, Entity
 from sexton.content.read import view
 from sexton.errors import NotFound
 from sexton.jobs.filter import pattern_of
@@ -20,16 +20,7 @@ async def search_content(context: Context, text: str, limit: int) -> list[Found]
     rows = await context.fetch(
         "content/search", entity_type=kind if slash else None, pattern=pattern_of(entity), limit=limit
     )
-    found += [
-        Found(
-            kind="entity",
-            id=f"{row['entity_type']}/{row['entity_id']}",
-            title=f"{row['entity_type']}/{row['entity_id']}",
-            status=row["state"],
-            namespace=context.namespace,
-        )
-        for row in rows
-    ]
+    found += [_entity(context, str(Entity.of(row)), status=row["state"]) for row in rows]
     return found[:limit]
 
 
@@ -52,14 +43,9 @@ async def _action(context: Context, text: str) -> list[Found]:
         plan = await view(context, number)
     except NotFound:
         return []
-    entity = f"{plan.entity_type}/{plan.entity_id}"
-    return [
-        Found(
-            kind="entity",
-            id=entity,
-            title=entity,
-            subtitle=f"{plan.action} {text}",
-            status=plan.status,
-            namespace=context.namespace,
-        )
-    ]
+    return [_entity(context, plan.content_id, status=plan.status, subtitle=f"{plan.action} {text}")]
+
+
+def _entity(context: Context, name: str, *, status: str | None, subtitle: str | None = None) -> Found:
+    namespace = context.namespace
+    return Found(kind="entity", id=name, title=name, subtitle=subtitle, status=status, namespace=namespace)

@@ -49,7 +49,6 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
         note=spec.note,
         created_by=spec.created_by,
         max_retries=spec.max_retries,
-        catch_up_seconds=None,
         needs_approval=spec.needs_approval,
         opens_window=True,
         open_for=ends.local - starts.local if series else None,
@@ -60,7 +59,7 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
         await check_conflicts(context, opening, also=also)
     number = await insert(context, opening)
     if not series:
-        await insert(context, _closing(opening, number, ends, None))
+        await insert(context, _closing(opening, number, ends))
     opened = await view(context, number)
     closed = None if series else await _closing_view(context, number)
     return WindowView.of(opened, closed, opening.open_for)
@@ -71,23 +70,16 @@ async def _closing_view(context: Context, number: int) -> ScheduleView | None:
     return None if other is None else await view(context, other)
 
 
-def _closing(
-    opening: PlannedAction, window_id: int, ends: Moment, opened_at: datetime | None
-) -> PlannedAction:
+def _closing(opening: PlannedAction, window_id: int, ends: Moment) -> PlannedAction:
     return PlannedAction(
         entity=opening.entity,
         action=Action.UNPUBLISH,
         moment=ends,
-        rule=None,
         adapter=opening.adapter,
-        version=None,
-        note=opening.note,
         created_by=opening.created_by,
+        note=opening.note,
         max_retries=opening.max_retries,
-        catch_up_seconds=None,
-        needs_approval=False,
         window_id=window_id,
-        opened_at=opened_at,
     )
 
 
@@ -132,18 +124,14 @@ def check(
 @command
 async def plan_close(context: Context, row: asyncpg.Record, scheduled_at: datetime) -> None:
     """A window of a series was opened: plan its end."""
-    opening = PlannedAction(
-        entity=Entity(row["entity_type"], row["entity_id"]),
-        action=Action.PUBLISH,
-        moment=Moment(scheduled_at, scheduled_at, row["timezone"]),
-        rule=None,
+    closing = PlannedAction(
+        entity=Entity.of(row),
+        action=Action.UNPUBLISH,
+        moment=end_of_window(scheduled_at, row["open_for"], row["timezone"]),
         adapter=row["adapter"],
-        version=None,
-        note=row["note"],
         created_by=row["created_by"],
-        max_retries=3,
-        catch_up_seconds=None,
-        needs_approval=False,
+        note=row["note"],
+        window_id=row["id"],
+        opened_at=scheduled_at,
     )
-    ends = end_of_window(scheduled_at, row["open_for"], row["timezone"])
-    await insert(context, _closing(opening, row["id"], ends, scheduled_at), past=True)
+    await insert(context, closing, past=True)

@@ -21,6 +21,7 @@ from sexton.jobs.stored import job_columns, lane_of, timer_columns
 from sexton.jobs.timing import over, read_schedule
 from sexton.jobs.validation import check_spec
 from sexton.jobs.zones import note_zones
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import MOST_LINES_NAMED
@@ -108,7 +109,7 @@ def _checked(pattern: JobSpec, first: SingleJob) -> JobSpec:
     if odd:
         raise ValueError(f"jobs with {odd[0]} are not alike")
     own = {"name": first.name, "schedule": iso(first.at), "description": first.description}
-    payload = None if first.payload is None else msgspec.json.decode(first.payload)
+    payload = json_value(first.payload)
     return check_spec(msgspec.structs.replace(pattern, payload=payload, owner=first.owner, **own))
 
 

@@ -32,7 +32,6 @@ from sexton.jobs.change import (
 )
 from sexton.jobs.create import insert, name_taken
 from sexton.jobs.payload import check_payload_size
-from sexton.jobs.planning import decoded
 from sexton.jobs.read import view
 from sexton.jobs.spec import MOST_LABELS, JobSpec
 from sexton.jobs.spread import shard_of
@@ -41,7 +40,6 @@ from sexton.jobs.stored import (
     StoredJob,
     concurrency_key_of,
     concurrency_key_of_run,
-    encoded,
     job_columns,
     lane_of,
     target_of,
@@ -59,6 +57,7 @@ from sexton.jobs.validation import check_labels, check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
+from sexton.postgres.jsonb import json_text, json_value
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
 from sexton.schedules.move import Move
@@ -178,7 +177,7 @@ async def relabel_all(
         await context.execute(
             "jobs/relabel",
             job_ids=changing,
-            labels=[encoded(after[number]) if after[number] else None for number in changing],
+            labels=[json_text(after[number]) if after[number] else None for number in changing],
             revisions=[held.job.revision + 1 for held in changed],
             now=now,
         )
@@ -241,12 +240,12 @@ async def _change(
     schedule, anchor = read_schedule(spec, held.now)
     schedule = _keeping_move(schedule, job) if move is None else schedule.moved(move)
     columns = job_columns(spec, schedule, anchor)
-    columns["moved"] = None if schedule.move is None else encoded(schedule.move)
+    columns["moved"] = None if schedule.move is None else json_text(schedule.move)
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
     changed = not _same(job, columns)
     if changed:
-        if columns["target"] != encoded(target_of(job.spec)):
+        if columns["target"] != json_text(target_of(job.spec)):
             await check_handler(context, lane_of(spec))
         lane = await lane_id(context, lane_of(spec))
         if schedule.timezone != job.row["timezone"]:
@@ -328,7 +327,7 @@ async def _edit_runs(context: Context, job: StoredJob, spec: JobSpec, lane: int)
     fired: dict[int, str] = {}
     if job.spec.idempotency_key_template or spec.idempotency_key_template:
         for run in await context.fetch("jobs/lock_unclaimed_runs", job_id=job.id):
-            payload = job.spec.payload if run["payload"] is None else decoded(run["payload"])
+            payload = job.spec.payload if run["payload"] is None else json_value(run["payload"])
             fired[run["id"]] = job.key_of(run["scheduled_at"], payload)
     own = await _own_concurrency_keys(context, job.id, spec)
     await context.execute(
@@ -349,7 +348,7 @@ async def _own_concurrency_keys(context: Context, job_id: int, spec: JobSpec) ->
     if spec.concurrency_key is None:
         return {}
     rows = await context.fetch("jobs/lock_own_payloads", job_id=job_id)
-    return {row["id"]: concurrency_key_of_run(spec, job_id, decoded(row["payload"])) for row in rows}
+    return {row["id"]: concurrency_key_of_run(spec, job_id, json_value(row["payload"])) for row in rows}
 
 
 async def _place(
@@ -406,7 +405,7 @@ def _same(job: StoredJob, columns: Mapping[str, Any]) -> bool:
 def _alike(name: str, stored: Any, value: Any) -> bool:
     """jsonb comes back with other spaces, and a uuid as an object."""
     if name in ("target", "payload", "options", "labels", "moved"):
-        return bool(decoded(stored) == decoded(value))
+        return bool(json_value(stored) == json_value(value))
     return bool(stored.hex == value if name == "timing_key" else stored == value)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sexton.errors import InvalidField
-from sexton.jobs.stored import encoded
 from sexton.model import JobStatus
+from sexton.postgres.jsonb import json_text
 from sexton.targets.handler import split_name
 from sexton.targets.table import kinds
 
@@ -52,7 +52,7 @@ class JobFilter:
         return {
             "status": self.status,
             "label": label if label and not has_value else None,
-            "labels": encoded({label: value}) if has_value else None,
+            "labels": json_text({label: value}) if has_value else None,
             "name": None if beginning else self.name,
             "pattern": pattern_of(self.name[:-1]) if self.name and beginning else None,
             "kind": kind,

@@ -35,6 +35,7 @@ import msgspec
 
 from sexton.jobs.spec import JobSpec
 from sexton.model import MissedWindow, SkipReason, Trigger
+from sexton.postgres.jsonb import json_value
 from sexton.schedules import Schedule, parse
 from sexton.schedules.move import Move
 from sexton.schedules.parse import takes_anchor
@@ -296,7 +297,7 @@ class _Skips:
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:
     """The schedule of a job's row; `options` may still be JSON text."""
-    options = decoded(row["options"])
+    options = json_value(row["options"])
     schedule = parse(
         row["schedule"],
         timezone=row["timezone"],
@@ -316,9 +317,4 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
 def move_of(row: Mapping[str, Any]) -> Move | None:
     """The occurrence of a job that was moved."""
     moved = row["moved"]
-    return None if moved is None else msgspec.convert(decoded(moved), Move)
-
-
-def decoded(value: Any) -> Any:
-    """Columns of jsonb arrive as text."""
-    return msgspec.json.decode(value) if isinstance(value, str) else value
+    return None if moved is None else msgspec.convert(json_value(moved), Move)

@@ -14,10 +14,10 @@ from sexton.errors import InvalidField
 from sexton.jobs import planning
 from sexton.jobs.concurrency import concurrency_key
 from sexton.jobs.payload import encode_payload
-from sexton.jobs.planning import decoded
 from sexton.jobs.spec import COLUMNS, DEFAULTS, JSON_COLUMNS, JobSpec
 from sexton.jobs.spread import jitter_of
 from sexton.model import Overlap, OverlapCode, encode_id
+from sexton.postgres.jsonb import json_text, json_value
 from sexton.schedules import Schedule
 from sexton.targets.key import occurrence_key
 from sexton.targets.run import AttemptPolicy
@@ -39,11 +39,7 @@ class StoredJob:
     def kept(cls, definition: str) -> StoredJob:
         """What `job_revisions` kept, with columns of jsonb as text, as in a row: a payload can be a text."""
         row = msgspec.json.decode(definition)
-        texts = {
-            name: msgspec.json.encode(row[name]).decode()
-            for name in KEPT_AS_JSON
-            if row.get(name) is not None
-        }
+        texts = {name: json_text(row[name]) for name in KEPT_AS_JSON if row.get(name) is not None}
         return cls({**row, **texts})
 
     @property
@@ -106,8 +102,8 @@ def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | No
 
 def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a specification; zone, kind, anchor and target are filled in."""
-    columns = {name: decoded(row[name]) if name in JSON_COLUMNS else row[name] for name in COLUMNS}
-    return {**decoded(row["options"]), **columns, "labels": columns["labels"] or {}}
+    columns = {name: json_value(row[name]) if name in JSON_COLUMNS else row[name] for name in COLUMNS}
+    return {**json_value(row["options"]), **columns, "labels": columns["labels"] or {}}
 
 
 def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime | None) -> dict[str, Any]:
@@ -119,10 +115,10 @@ def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime | None) -> d
         "timezone": schedule.timezone,
         "anchor": anchor,
         "timing_key": schedule.timing_key,
-        "target": encoded(target_of(spec)),
+        "target": json_text(target_of(spec)),
         "payload": None if spec.payload is None else encode_payload(spec.payload),
         "options": _options(spec, schedule),
-        "labels": encoded(spec.labels) if spec.labels else None,
+        "labels": json_text(spec.labels) if spec.labels else None,
         "description": spec.description,
         "owner": spec.owner,
     }
@@ -153,7 +149,7 @@ def _options(spec: JobSpec, schedule: Schedule) -> str:
         spec = msgspec.structs.replace(spec, starts_at=bounds.starts_at, ends_at=bounds.ends_at)
     builtins = msgspec.to_builtins(spec)
     options = {name: builtins[name] for name in builtins.keys() - _COLUMNS}
-    return encoded(options) if options else "{}"
+    return json_text(options) if options else "{}"
 
 
 def attempt_policy(options: str) -> AttemptPolicy:
@@ -179,7 +175,3 @@ def jitter(job_id: int, spec: JobSpec) -> timedelta:
 
 def overlap_of(spec: JobSpec) -> int:
     return _OVERLAPS[spec.overlap]
-
-
-def encoded(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

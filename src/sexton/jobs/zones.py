@@ -10,8 +10,7 @@ import asyncio
 from collections.abc import Collection
 from datetime import UTC, datetime
 
-import msgspec
-
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context
 from sexton.schedules.zone import Zone, zone, zone_version
 
@@ -27,7 +26,7 @@ async def fingerprint(of: Zone) -> str:
 
 def changes(of: Zone) -> str:
     """The clock changes as JSON."""
-    return msgspec.json.encode(of.changes(FIRST, LAST)).decode()
+    return json_text(of.changes(FIRST, LAST))
 
 
 async def note_zones(context: Context, names: Collection[str]) -> None:

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import asyncpg
-import msgspec
 
 from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField
@@ -27,6 +26,7 @@ from sexton.notifications.spec import (
 )
 from sexton.notifications.templates.template import LARGEST_VARS, StoredTemplate, no_texts, unknown_template
 from sexton.postgres.database import by_column
+from sexton.postgres.jsonb import json_text, json_value
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import converted, decoded, each_line, not_found, refuse_nul
 
@@ -90,19 +90,25 @@ SINGLE = MessageOrigin()
 
 
 @command
-async def create_message(
-    context: Context, spec: NotificationSpec, *, origin: MessageOrigin = SINGLE
-) -> NotificationView:
+async def create_message(context: Context, spec: NotificationSpec) -> NotificationView:
     """Schedule a message, or raise `InvalidField`."""
+    return await view(context, await _make(context, spec, SINGLE))
+
+
+@command
+async def make_message(context: Context, item: Item, origin: MessageOrigin) -> int:
+    """The number of the new message."""
+    return await _make(context, item, origin)
+
+
+async def _make(context: Context, item: Item, origin: MessageOrigin) -> int:
+    spec = read_spec(item)
     known = await _look_up(context, [spec])
-    [number] = await insert(context, [plan(spec, known)], known.now, origin)
-    made = await view(context, number)
-    context.changed(
-        "notification.created",
-        made.notification_id,
-        detail={"template_id": spec.template_id, "send_at": made.send_at_utc},
-    )
-    return made
+    planned = plan(spec, known)
+    [number] = await insert(context, [planned], known.now, origin)
+    detail = {"template_id": spec.template_id, "send_at": planned.scheduled_at}
+    context.changed("notification.created", encode_id(MESSAGE, number), detail=detail)
+    return number
 
 
 @command
@@ -131,7 +137,7 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
         "messages/cancel",
         message_ids=[row["id"]],
         now=now,
-        detail=_dumped({"by": context.actor, "reason": why or context.reason}),
+        detail=json_text({"by": context.actor, "reason": why or context.reason}),
     )
     context.changed(
         "notification.cancelled", ref, before={"status": row["status"]}, after={"status": "cancelled"}
@@ -198,7 +204,7 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
         due_at=due_at,
         expires_at=expires_at,
         now=now,
-        detail=_dumped({"from": iso(row["scheduled_at"]), "to": iso(moment.at), "by": context.actor}),
+        detail=json_text({"from": iso(row["scheduled_at"]), "to": iso(moment.at), "by": context.actor}),
     )
     await wave.call(context, [due_at], now)
     context.changed(
@@ -235,9 +241,9 @@ def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
         if not template.has(step.channel):
             raise no_texts(spec.template_id, step.channel)
     fields = recipient and recipient["fields"]
-    template.check(spec.template_vars, msgspec.json.decode(fields) if fields else None)
+    template.check(spec.template_vars, json_value(fields))
     refuse_nul(spec.template_vars, "template_vars")
-    text = _dumped(spec.template_vars)
+    text = json_text(spec.template_vars)
     if len(text) > LARGEST_VARS:
         raise InvalidField(
             "too_large",
@@ -255,7 +261,7 @@ def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
     several = len(steps) > 1
     return PlannedMessage(
         user_id=spec.user_id,
-        address=None if spec.address is None else _dumped(_addresses(spec.address, steps)),
+        address=None if spec.address is None else json_text(_addresses(spec.address, steps)),
         channels=",".join(step.channel for step in steps),
         after=",".join(str(step.after_seconds) for step in steps) if several else None,
         unless=",".join(step.unless for step in steps) if several else None,
@@ -416,7 +422,7 @@ def _when(
     if spec.local_time is None:
         return moment, None, None
     timing = {"zone_from": source, "fold": spec.fold, "gap": spec.gap}
-    return moment, moment.local, _dumped({key: value for key, value in timing.items() if value})
+    return moment, moment.local, json_text({key: value for key, value in timing.items() if value})
 
 
 def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int | None:
@@ -458,7 +464,3 @@ def over(ref: str, status: str) -> Conflict:
         f"{ref} is {status} already",
         hint=f"see: sexton notify why {ref}",
     )
-
-
-def _dumped(value: Any) -> str:
-    return msgspec.json.encode(value).decode()

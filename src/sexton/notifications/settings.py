@@ -3,8 +3,6 @@ have none of their own."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import asyncpg
 import msgspec
 
@@ -14,6 +12,7 @@ from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.recipients.recipient import check_cap
 from sexton.notifications.spec import FrequencyCap, NotificationSettings, QuietRange
 from sexton.notifications.templates.rendering import known_locale
+from sexton.postgres.jsonb import json_or_null
 from sexton.postgres.transaction import Context, command, query
 
 
@@ -35,9 +34,9 @@ async def set_settings(context: Context, spec: NotificationSettings) -> Notifica
         "notifications/set_settings",
         timezone=spec.timezone,
         locale=spec.locale and known_locale(spec.locale),
-        quiet_hours=_dumped(spec.quiet_hours),
+        quiet_hours=json_or_null(spec.quiet_hours),
         quiet_passes=[each.value for each in spec.quiet_passes],
-        caps=_dumped(spec.caps),
+        caps=json_or_null(spec.caps),
     )
     after = await get_settings(context)
     context.changed(
@@ -58,7 +57,3 @@ def _view(row: asyncpg.Record) -> NotificationSettings:
         quiet_passes=[Urgency(each) for each in row["quiet_passes"]],
         caps=caps and msgspec.json.decode(caps, type=list[FrequencyCap]),
     )
-
-
-def _dumped(value: Any) -> str | None:
-    return None if value is None else msgspec.json.encode(value).decode()

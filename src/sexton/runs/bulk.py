@@ -19,11 +19,12 @@ from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import Verdict, hold_timers
 from sexton.jobs.tally import MOST_NAMED, check_expected
 from sexton.model import JobStatus, RunStatus, encode_id
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import check_text, not_found
 from sexton.runs.count import count_runs
 from sexton.runs.filter import ENDED, LIVE, RunFilter
-from sexton.runs.read import decoded, list_runs, run_number
+from sexton.runs.read import list_runs, run_number
 from sexton.runs.tally import RunRefusal, RunTally, SampledRun
 from sexton.runs.trigger import run_locked
 
@@ -152,7 +153,9 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
             verdicts[each] = Conflict("job_deleted", f"job {job} is deleted", hint="restore it")
     ready = [each for each in wanted if each not in verdicts]
     if ready:
-        payloads = [decoded(wanted[each]["payload"]) if wanted[each]["payload"] else UNSET for each in ready]
+        payloads = [
+            json_value(wanted[each]["payload"]) if wanted[each]["payload"] else UNSET for each in ready
+        ]
         jobs = [held[wanted[each]["job_id"]] for each in ready]
         made = await run_locked(context, jobs, payloads, {"again": len(ready)})
         verdicts |= dict(zip(ready, made, strict=True))

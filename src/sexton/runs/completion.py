@@ -31,6 +31,7 @@ from sexton.errors import Conflict, SextonError
 from sexton.jobs.stored import attempt_policy
 from sexton.model import Cancel, Failure, Outcome, RunStatus, Success, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, by_column
+from sexton.postgres.jsonb import json_or_null, json_text
 from sexton.postgres.transaction import Context, command
 from sexton.printable import counted
 from sexton.refusal import not_found
@@ -83,7 +84,7 @@ class Beat(msgspec.Struct, frozen=True):
 
 async def read_key(context: Context) -> bytes:
     """The key of the installation, made if there is none."""
-    made = msgspec.json.encode(base64.b64encode(secrets.token_bytes(32)).decode()).decode()
+    made = json_text(base64.b64encode(secrets.token_bytes(32)).decode())
     kept = await context.fetchval("cluster/keep_setting", name=KEY, value=made)
     return base64.b64decode(msgspec.json.decode(kept))
 
@@ -183,7 +184,7 @@ async def heartbeat(
         "recording/extend_wait",
         run_id=number,
         seconds=attempt_policy(row["options"]).timeout_seconds if seconds is None else seconds,
-        progress=None if progress is None else msgspec.json.encode(progress).decode(),
+        progress=json_or_null(progress),
     )
     return Beat(row["state"], deadline, row["cancelled"])
 

@@ -11,6 +11,7 @@ import msgspec
 
 from sexton.model import Cancel, Expired, Failure, Outcome, Release, Retry, Snooze, Success, Wait
 from sexton.postgres.database import array_text
+from sexton.postgres.jsonb import json_text
 from sexton.runs.retry import Tried, error_group, in_seconds, tries, wait_before_retry
 from sexton.targets.run import ERROR_LIMIT, RunContext, clean
 
@@ -189,4 +190,4 @@ def encode_result(value: Any) -> str | None:
 
 
 def _note(note: str, **more: str) -> str:
-    return msgspec.json.encode({"truncated": True, "note": clean(note, 1000), **more}).decode()
+    return json_text({"truncated": True, "note": clean(note, 1000), **more})

@@ -38,7 +38,7 @@ class BuiltinAdapter(Adapter):
             types=[entity.type for entity in entities],
             ids=[entity.id for entity in entities],
         )
-        return {Entity(row["entity_type"], row["entity_id"]): _standing(row) for row in rows}
+        return {Entity.of(row): _standing(row) for row in rows}
 
     async def apply(self, context: Context, change: ContentChange) -> Applied:
         [made] = await self.apply_all(context, [change])
@@ -58,7 +58,7 @@ class BuiltinAdapter(Adapter):
             types=[entity.type for entity in entities],
             ids=[entity.id for entity in entities],
         )
-        known = {Entity(row["entity_type"], row["entity_id"]): _standing(row) for row in rows}
+        known = {Entity.of(row): _standing(row) for row in rows}
         before = dict(known)
         made: list[Applied | NotPossible] = []
         for change in changes:

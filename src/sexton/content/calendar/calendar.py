@@ -19,7 +19,7 @@ import msgspec
 from asyncpg import Record
 
 from sexton.clock import iso
-from sexton.content.model import RELEASE, Action
+from sexton.content.model import RELEASE, Action, Entity
 from sexton.content.read import MICROSECOND, STATUS_OF_RUN, in_words, job_of_row, view
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.moment import display, end_of_window, find_zone, midnight, read_moment
@@ -287,7 +287,7 @@ class _Merge:
             timezone=timezone,
             local_time_display=display(at, timezone),
             schedule_id=encode_id("c", row["id"]),
-            content_id=f"{row['entity_type']}/{row['entity_id']}",
+            content_id=str(Entity.of(row)),
             title=row["entity_title"],
             action=found.action,
             status=found.status,

@@ -18,10 +18,13 @@ from typing import Any
 import asyncpg
 
 from sexton.content.adapters.base import Adapter, NotNow, NotPossible
-from sexton.content.effect import own_effect
+from sexton.content.effect import own_effect, settle
 from sexton.content.model import (
+    ACTOR,
+    GRACE,
     MISSED,
     RELEASE,
+    WAIT_SECONDS,
     Action,
     Applied,
     ContentChange,
@@ -47,9 +50,6 @@ from sexton.targets.run import RunContext, describe
 
 Mask = Callable[[str], str]
 
-ACTOR = "sexton"
-WAIT_SECONDS = 1.0
-GRACE = timedelta(seconds=60)
 # An undo that fails is tried again after this, for so long.
 UNDO_AGAIN_SECONDS = 60.0
 LONGEST_UNDO = timedelta(hours=1)
@@ -172,15 +172,7 @@ async def _tell_once(context: Context, row: asyncpg.Record, event: NoticeEvent, 
 
 
 def _change(row: asyncpg.Record, run: RunContext) -> ContentChange:
-    return ContentChange(
-        namespace=row["namespace"],
-        entity=Entity(row["entity_type"], row["entity_id"]),
-        action=Action(row["action"]),
-        version=row["version"],
-        key=f"{run.idempotency_key}:{row['id']}",
-        scheduled_at=run.scheduled_at,
-        actor=row["created_by"],
-    )
+    return ContentChange.of(row, f"{run.idempotency_key}:{row['id']}", run.scheduled_at)
 
 
 # In PostgreSQL: one transaction.
@@ -278,18 +270,9 @@ def _summary(account: Sequence[ReleasedItem]) -> dict[str, int]:
 
 async def note_items(context: Context, run: RunContext, account: Sequence[ReleasedItem]) -> None:
     """Record what became of items."""
-    went = [(item, item.applied) for item in account if item.applied is not None]
-    if went:
-        await context.execute(
-            "content/settle",
-            schedules=[item.row["id"] for item, _ in went],
-            at=[run.scheduled_at for _ in went],
-            runs=[run.id for _ in went],
-            changed=[applied.effect == "changed" for _, applied in went],
-            states_before=[applied.state_before for _, applied in went],
-            states_after=[applied.state_after for _, applied in went],
-            versions=[applied.version for _, applied in went],
-        )
+    await settle(
+        context, [(item.row["id"], run, item.applied) for item in account if item.applied is not None]
+    )
     await context.execute(
         "content/set_results",
         schedules=[item.row["id"] for item in account],
@@ -317,7 +300,7 @@ async def _end(
 def _told(account: Sequence[ReleasedItem]) -> list[dict[str, Any]]:
     return [
         {
-            "content_id": f"{item.row['entity_type']}/{item.row['entity_id']}",
+            "content_id": str(Entity.of(item.row)),
             "action": item.row["action"],
             "result": item.result,
             "error": item.error,

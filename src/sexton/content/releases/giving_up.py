@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import asyncpg
 
-from sexton.content.model import Left, OnFailure
-from sexton.content.releases.execution import ACTOR, ReleasedItem, lock_of_run, note_items, tell_failed
+from sexton.content.model import ACTOR, Left, OnFailure
+from sexton.content.releases.execution import ReleasedItem, lock_of_run, note_items, tell_failed
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context

@@ -14,6 +14,7 @@ from sexton.content.model import Action, ContentChange, Entity, NoticeEvent
 from sexton.content.notice import release_notice, tell
 from sexton.content.plan import PlannedAction
 from sexton.jobs.moment import read_moment
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
 
@@ -42,18 +43,7 @@ async def ask_adapter(
     mask: Callable[[str], str],
 ) -> list[ReleaseFinding]:
     """What the adapter knows. It may ask over the network: no connection is held meanwhile."""
-    changes = [
-        ContentChange(
-            namespace=row["namespace"],
-            entity=Entity(item["entity_type"], item["entity_id"]),
-            action=Action(item["action"]),
-            version=item["version"],
-            key="",
-            scheduled_at=row["scheduled_at"],
-            actor=row["created_by"],
-        )
-        for item in items
-    ]
+    changes = [ContentChange.of(item, "", row["scheduled_at"]) for item in items]
     try:
         found = await adapter.check(context, changes) if changes else []
     except NotPossible as why:
@@ -78,8 +68,8 @@ async def find_faults(
         try:
             await check_conflicts(context, plan_of_item(row, item), release=row["id"])
         except ContradictingPlans as why:
-            content_id = f"{item['entity_type']}/{item['entity_id']}"
-            found.append(ReleaseFinding(code=why.code, message=why.message, content_id=content_id))
+            entity = str(Entity.of(item))
+            found.append(ReleaseFinding(code=why.code, message=why.message, content_id=entity))
     if row["needs_approval"] and row["approved_at"] is None:
         found.append(ReleaseFinding(code="not_approved", message="it is not approved yet"))
     return found
@@ -90,9 +80,7 @@ async def keep_findings(
 ) -> None:
     """With the release; and tell its author if it would fail."""
     listed: list[dict[str, Any]] = msgspec.to_builtins(findings)
-    await context.execute(
-        "content/set_findings", release_id=row["id"], findings=msgspec.json.encode(listed).decode()
-    )
+    await context.execute("content/set_findings", release_id=row["id"], findings=json_text(listed))
     if told and any(not each.warning for each in findings):
         await tell(context, [release_notice(NoticeEvent.WILL_FAIL, row, findings=listed)])
 
@@ -100,14 +88,12 @@ async def keep_findings(
 def plan_of_item(row: asyncpg.Record, item: asyncpg.Record) -> PlannedAction:
     """An item of a release as an action of its own, to be compared with other plans."""
     return PlannedAction(
-        entity=Entity(item["entity_type"], item["entity_id"]),
+        entity=Entity.of(item),
         action=Action(item["action"]),
         moment=read_moment(None, row["scheduled_at"], row["timezone"]),
-        rule=None,
         adapter=row["adapter"],
-        version=item["version"],
-        note=None,
         created_by=row["created_by"],
+        version=item["version"],
         max_retries=row["max_retries"],
         catch_up_seconds=row["catch_up_seconds"],
         needs_approval=row["needs_approval"],

@@ -178,7 +178,7 @@ async def add_items(
             f"{ref} has had {MOST_EVER} items, with those that were taken out",
             hint="make another release",
         )
-    taken = [Entity(item["entity_type"], item["entity_id"]) for item in present]
+    taken = [Entity.of(item) for item in present]
     await _insert_items(context, row, items, taken, force=force)
     await context.execute("content/change_release", release_id=row["id"])
     _tell(context, "content.release_items_added", row, None, {"items": [_name(item) for item in items]})
@@ -360,7 +360,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
 
 async def _move(context: Context, what: str, row: asyncpg.Record, moment: Moment, *, force: bool) -> None:
     items = await context.fetch("content/list_items", release_id=row["id"])
-    await hold_entities(context, [Entity(item["entity_type"], item["entity_id"]) for item in items])
+    await hold_entities(context, [Entity.of(item) for item in items])
     target = await content_target(context, row["adapter"])
     job = _job(target, row["created_by"], row["max_retries"], row["id"], moment)
     changes: dict[str, Any] = {

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import asyncpg
 import msgspec
 
-from sexton.content.model import RELEASE, Action, OnFailure
+from sexton.content.model import RELEASE, Action, Entity, OnFailure
 from sexton.content.read import STATUS_OF_ITEM, STATUS_OF_RUN
 from sexton.content.releases.preflight import ReleaseFinding
 from sexton.jobs.filter import pattern_of
@@ -188,7 +188,7 @@ def _show_item(item: asyncpg.Record, status: str) -> ReleaseItem:
         ReleaseItem,
         item,
         schedule_id=encode_id("c", item["id"]),
-        content_id=f"{item['entity_type']}/{item['entity_id']}",
+        content_id=str(Entity.of(item)),
         title=item["entity_title"],
         action=Action(item["action"]),
         status=status,

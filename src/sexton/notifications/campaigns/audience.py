@@ -17,6 +17,7 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import SegmentSpec
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -69,7 +70,7 @@ async def put_segment(context: Context, name: str, spec: SegmentSpec) -> Segment
     await context.execute(
         "campaigns/put_segment",
         name=name,
-        filter=msgspec.json.encode(spec.filter).decode(),
+        filter=json_text(spec.filter),
         path=path,
         description=spec.description,
     )
@@ -167,7 +168,7 @@ async def add_members(context: Context, audience_id: int, members: AsyncIterator
             audience_id=audience_id,
             first=size + 1,
             user_ids=[user_id for user_id, _ in chunk],
-            vars=[None if not own else msgspec.json.encode(own).decode() for _, own in chunk],
+            vars=[None if not own else json_text(own) for _, own in chunk],
         )
         size += len(chunk)
         if size > MOST_FOUND:

@@ -7,7 +7,6 @@ A pause is a change of that row; runs under way read it before each batch.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any
 
@@ -18,6 +17,7 @@ from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs import edit
 from sexton.jobs.create import create
+from sexton.jobs.moment import find_zone
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, MissedWindow, decode_id, encode_id
 from sexton.notifications.campaigns.audience import Member, check_sql, find_list, get_segment, keep_members
@@ -35,12 +35,13 @@ from sexton.notifications.campaigns.view import CampaignView, view
 from sexton.notifications.model import CAMPAIGN, QUEUE
 from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.spec import QuietRange
+from sexton.notifications.templates.template import StoredTemplate, read_template
+from sexton.postgres.audit_entry import State
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import aware, check_text, not_found
 from sexton.runs.trigger import run_each
 from sexton.schedules.once import read_time
-from sexton.schedules.zone import Zone
-from sexton.schedules.zone import zone as zone_of
 
 NEVER = "9999-01-01T00:00:00Z"
 TARGET: dict[str, Any] = {"notification": {}}
@@ -50,6 +51,11 @@ TIMEOUT_SECONDS = 3600
 KEEP_SECONDS = 10 * 366 * 86_400
 SOON = timedelta(seconds=2)
 NAME = "campaigns"
+#: What a change of the status can set as well.
+MOVED = (
+    "reason", "before_pause", "conductor_run", "looked_at", "armed_at", "started_at", "ended_at",
+    "canary_state",
+)  # fmt: skip
 
 
 @command
@@ -90,29 +96,28 @@ async def columns_of(context: Context, spec: CampaignSpec, *, may_query: bool) -
     """What the row of a campaign takes from what was asked for. Refuses what cannot be."""
     now = await context.time()
     channels = read_channels(spec.channel)
-    template = await _template(context, spec, channels)
+    template, needed = await _template(context, spec, channels)
     zone = spec.timezone or await context.fetchval("campaigns/account_zone")
     zone = find_zone(zone or "UTC").name
     send_at, local = _time(spec, zone, now)
     check_text(spec.name, "name", 200)
     defaults = template.defaults
     return {
-        "namespace": context.namespace,
         "name": spec.name,
         "description": spec.description,
         "template_id": spec.template_id,
         "template_version": template.version,
         "channels": channels,
-        "vars": msgspec.json.encode(spec.template_vars).decode() if spec.template_vars else None,
+        "vars": json_text(spec.template_vars) if spec.template_vars else None,
         "topic": spec.topic or defaults.get("topic"),
         "urgency": spec.urgency or defaults.get("urgency"),
         "expires_seconds": spec.expires_seconds or defaults.get("expires_seconds"),
         "max_retries": spec.max_retries,
         "retry_seconds": spec.retry_seconds,
         "on_doubt": None if spec.on_doubt is None else spec.on_doubt.value,
-        "audience": msgspec.json.encode(spec.audience).decode(),
+        "audience": json_text(spec.audience),
         "filter": await _audience(context, spec.audience, may_query=may_query),
-        "needed": template.needed,
+        "needed": needed,
         "send_at": send_at,
         "local_time": local,
         "timezone": zone,
@@ -146,7 +151,7 @@ async def start(context: Context, ref: str, *, at_once: bool = False) -> Campaig
     if at_once or (send_at is None and local is None):
         send_at, local = whole_second(now), None
         await context.execute("campaigns/set_time", campaign_id=row["id"], send_at=send_at)
-    await _move(context, row, CampaignStatus.SCHEDULED, "campaign.started", armed_at=now)
+    await move(context, row, CampaignStatus.SCHEDULED, "campaign.started", armed_at=now)
     job = encode_id("j", row["job_id"])
     await _set_off(context, row["id"], job, send_at, local, row["prepare_seconds"], now)
     return await view(context, row["id"])
@@ -163,7 +168,7 @@ async def pause(context: Context, ref: str, *, reason: str | None = None) -> Cam
         if reason is not None:
             check_text(reason, "reason", 1000)
         before = status.value if status is not CampaignStatus.WAITING else row["before_pause"]
-        await _move(
+        await move(
             context,
             row,
             CampaignStatus.PAUSED,
@@ -184,7 +189,7 @@ async def resume(context: Context, ref: str) -> CampaignView:
     if status in (CampaignStatus.PAUSED, CampaignStatus.WAITING):
         looked_at = row["canary_state"] == "looked_at" and status is CampaignStatus.WAITING
         before = CampaignStatus(row["before_pause"] or "scheduled")
-        await _move(
+        await move(
             context,
             row,
             before,
@@ -208,7 +213,7 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
         raise _over(row)
     if reason is not None:
         check_text(reason, "reason", 1000)
-    await _move(
+    await move(
         context,
         row,
         CampaignStatus.CANCELLED,
@@ -233,40 +238,31 @@ async def conduct_now(context: Context, row: asyncpg.Record) -> None:
     await run_each(context, encode_id("j", row["job_id"]), [{"campaign": encode_id(CAMPAIGN, row["id"])}])
 
 
-async def move(context: Context, row: asyncpg.Record, status: CampaignStatus, **more: Any) -> None:
-    """Write the status of a campaign that is locked."""
-    given: dict[str, Any] = {
-        "reason": None,
-        "before_pause": None,
-        "conductor_run": None,
-        "looked_at": None,
-        "armed_at": None,
-        "started_at": None,
-        "ended_at": None,
-        "canary_state": None,
-    }
-    await context.execute(
-        "campaigns/set_status",
-        campaign_id=row["id"],
-        status=status.value,
-        now=row["now"],
-        **{**given, **more},
-    )
-
-
-async def _move(
-    context: Context, row: asyncpg.Record, status: CampaignStatus, action: str, **more: Any
+async def move(
+    context: Context,
+    row: asyncpg.Record,
+    status: CampaignStatus,
+    action: str | None = None,
+    *,
+    detail: State | None = None,
+    **columns: Any,
 ) -> None:
-    await move(context, row, status, **more)
-    context.changed(
-        action,
-        encode_id(CAMPAIGN, row["id"]),
-        row["name"],
-        before={"status": row["status"]},
-        after={"status": status.value},
-        job_id=row["job_id"],
-        reason=more.get("reason"),
+    """Set the status of a locked campaign, and some of `MOVED`; with an action, the audit has an entry."""
+    given = {**dict.fromkeys(MOVED), **columns}
+    await context.execute(
+        "campaigns/set_status", campaign_id=row["id"], status=status.value, now=row["now"], **given
     )
+    if action is not None:
+        context.changed(
+            action,
+            encode_id(CAMPAIGN, row["id"]),
+            row["name"],
+            before={"status": row["status"]},
+            after={"status": status.value},
+            job_id=row["job_id"],
+            reason=given["reason"] and given["reason"][:1000],
+            detail=detail,
+        )
 
 
 _NOT_BEGUN = (CampaignStatus.SCHEDULED, CampaignStatus.PREPARING, CampaignStatus.PREPARED)
@@ -327,29 +323,12 @@ def _job(number: int, name: str) -> JobSpec:
 # What was asked for.
 
 
-@dataclass(frozen=True, slots=True)
-class CampaignTemplate:
-    """The version of a template that a campaign sends. `needed` are variables without a value for all."""
-
-    version: int
-    needed: list[str]
-    defaults: dict[str, Any]
-
-
-async def _template(context: Context, spec: CampaignSpec, channels: list[str]) -> CampaignTemplate:
-    row = await context.fetchrow(
-        "campaigns/get_template", template_id=spec.template_id, version=spec.template_version
-    )
-    if row is None:
-        version = "" if spec.template_version is None else f" with a version {spec.template_version}"
-        raise InvalidField(
-            "template_not_found",
-            f"there is no template {spec.template_id}{version}",
-            field="template_id",
-            hint="see: sexton templates list",
-        )
-    parts: dict[str, dict[str, Any]] = msgspec.json.decode(row["parts"])
-    written = {channel for texts in parts.values() for channel in texts}
+async def _template(
+    context: Context, spec: CampaignSpec, channels: list[str]
+) -> tuple[StoredTemplate, list[str]]:
+    """The version of the template that a campaign sends, and its variables without a value for all."""
+    template = await read_template(context, spec.template_id, spec.template_version)
+    written = {channel for texts in template.parts.values() for channel in texts}
     if missing := [channel for channel in channels if channel not in written]:
         raise InvalidField(
             "no_such_part",
@@ -357,15 +336,11 @@ async def _template(context: Context, spec: CampaignSpec, channels: list[str]) -
             field="channel",
             hint=f"use {', '.join(sorted(written))}, or write that part of the template",
         )
-    variables: dict[str, Any] = msgspec.json.decode(row["variables"] or "{}") or {}
-    needed = [
+    return template, [
         name
-        for name, variable in variables.items()
-        if name not in spec.template_vars
-        and variable.get("required", True)
-        and variable.get("default") is None
+        for name, variable in template.variables.items()
+        if name not in spec.template_vars and variable.required and variable.default is None
     ]
-    return CampaignTemplate(row["version"], needed, msgspec.json.decode(row["defaults"] or "{}") or {})
 
 
 def read_channels(given: str | list[str]) -> list[str]:
@@ -453,15 +428,8 @@ def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None
     return None, local.replace(microsecond=0)
 
 
-def find_zone(name: str) -> Zone:
-    try:
-        return zone_of(name)
-    except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="timezone", hint=error.hint) from None
-
-
 def _window(spec: DailyWindow | None) -> str | None:
     if spec is None:
         return None
     read_ranges(QuietRange(start=spec.start, end=spec.end), "window")
-    return msgspec.json.encode({"start": spec.start, "end": spec.end}).decode()
+    return json_text({"start": spec.start, "end": spec.end})

@@ -16,6 +16,7 @@ from sexton.notifications.campaigns.expansion import ZoneTimes
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import CampaignSpec
 from sexton.notifications.campaigns.view import CampaignCheck, check_of, view
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, query
 
 SLICE = 50_000
@@ -92,7 +93,7 @@ async def _audience(context: Context, row: Mapping[str, Any] | asyncpg.Record) -
             members += chunk
         return "campaigns/check_found", {
             "user_ids": [user_id for user_id, _ in members],
-            "vars": [None if not own else msgspec.json.encode(own).decode() for _, own in members],
+            "vars": [None if not own else json_text(own) for _, own in members],
         }
     path = row["filter"]
     if asked.get("segment") is not None:

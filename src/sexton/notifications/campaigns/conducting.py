@@ -129,10 +129,8 @@ async def _begin(context: Context, row: asyncpg.Record, run: RunContext) -> None
 async def _is_late(context: Context, row: asyncpg.Record) -> bool:
     """The late guard: what was found hours after its time, or after hours in which no run has looked after
     it, waits for a person's word."""
-    planned = first_possible(row["send_at"], row["local_time"])
     known = earliest(msgspec.json.decode(row["zones"]))
-    if known is not None:
-        planned = known
+    planned = known or first_possible(row["send_at"], row["local_time"])
     seen = max(filter(None, (planned, row["armed_at"], row["looked_at"])))
     late = row["now"] - seen
     if late <= timedelta(seconds=row["late_seconds"]):
@@ -145,17 +143,10 @@ async def _is_late(context: Context, row: asyncpg.Record) -> bool:
         context,
         row,
         CampaignStatus.WAITING,
+        "campaign.found_late",
+        detail={"late_seconds": round(late.total_seconds())},
         before_pause=row["status"],
         reason=f"found {_hours(late)} late: resume {ref} to send it, or cancel it",
-    )
-    context.changed(
-        "campaign.found_late",
-        ref,
-        row["name"],
-        before={"status": row["status"]},
-        after={"status": "waiting"},
-        job_id=row["job_id"],
-        detail={"late_seconds": round(late.total_seconds())},
     )
     return True
 
@@ -189,26 +180,10 @@ async def _look(context: Context, row: asyncpg.Record) -> Outcome:
     else:
         await context.execute("campaigns/note_look", now=row["now"], campaign_id=row["id"])
     if not standing["left"]:
-        await move(
-            context,
-            row,
-            CampaignStatus.DONE,
-            started_at=row["now"],
-            ended_at=row["now"],
-            looked_at=row["now"],
-        )
-        context.changed(
-            "campaign.done",
-            encode_id(CAMPAIGN, row["id"]),
-            row["name"],
-            before={"status": row["status"]},
-            after={"status": "done"},
-            job_id=row["job_id"],
-            detail={
-                name: progress[name] for name in ("sent", "failed", "suppressed", "expired", "unconfirmed")
-            },
-        )
-        return Success({"status": "done", **{name: progress[name] for name in ("sent", "failed")}})
+        counts = {name: progress[name] for name in ("sent", "failed", "suppressed", "expired", "unconfirmed")}
+        times = dict.fromkeys(("started_at", "ended_at", "looked_at"), row["now"])
+        await move(context, row, CampaignStatus.DONE, "campaign.done", detail=counts, **times)
+        return Success({"status": "done", "sent": counts["sent"], "failed": counts["failed"]})
     waiting = standing["next_at"]
     if canary and not standing["open"] and (waiting is None or waiting > row["now"]) and row["started_at"]:
         return await _show_canary(context, row, progress)
@@ -224,17 +199,10 @@ async def _show_canary(context: Context, row: asyncpg.Record, progress: asyncpg.
         context,
         row,
         CampaignStatus.WAITING,
+        "campaign.canary_out",
         before_pause=CampaignStatus.SENDING.value,
         canary_state="looked_at",
         reason=f"the canary is out: {went}; resume {ref} to go on, or cancel it",
-    )
-    context.changed(
-        "campaign.canary_out",
-        ref,
-        row["name"],
-        before={"status": row["status"]},
-        after={"status": "waiting"},
-        job_id=row["job_id"],
     )
     return Success({"status": "waiting"})
 
@@ -308,9 +276,7 @@ def _sample_due(row: asyncpg.Record) -> bool:
 
 
 def _pause(now: datetime, next_at: datetime | None, *, busy: bool) -> float:
-    if busy:
-        return LOOK_SECONDS
-    if next_at is None:
+    if busy or next_at is None:
         return LOOK_SECONDS
     return min(LONGEST_WAIT, max(0.1, (next_at - now).total_seconds()))
 
@@ -332,19 +298,10 @@ async def cancel_some(context: Context, row: asyncpg.Record) -> bool:
 async def _fail(database: Database, run: RunContext, number: int, error: SextonError) -> None:
     """It cannot be prepared, as when its segment is gone or its query is refused."""
     async with _locked(database, run, number) as (context, row):
-        await move(context, row, CampaignStatus.FAILED, reason=error.message, ended_at=row["now"])
-        context.changed(
-            "campaign.failed",
-            encode_id(CAMPAIGN, row["id"]),
-            row["name"],
-            before={"status": row["status"]},
-            after={"status": "failed"},
-            job_id=row["job_id"],
-            reason=error.message[:1000],
-        )
+        failed = {"reason": error.message, "ended_at": row["now"]}
+        await move(context, row, CampaignStatus.FAILED, "campaign.failed", **failed)
 
 
 def _hours(late: timedelta) -> str:
-    minutes = round(late.total_seconds() / 60)
-    hours, minutes = divmod(minutes, 60)
+    hours, minutes = divmod(round(late.total_seconds() / 60), 60)
     return f"{hours} h {minutes} min"

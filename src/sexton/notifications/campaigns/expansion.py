@@ -20,6 +20,7 @@ from sexton.notifications.campaigns.audience import find_list, found_by, get_seg
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import WhenPast
 from sexton.notifications.campaigns.timing import ZoneTime, due_in_zone, whole_second
+from sexton.postgres.jsonb import json_or_null, json_text
 from sexton.postgres.transaction import Context
 
 SLICE = 20_000
@@ -75,7 +76,7 @@ async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> boo
         "campaigns/note_slice",
         campaign_id=row["id"],
         whole=whole,
-        zones=msgspec.json.encode(zones).decode(),
+        zones=json_text(zones),
         **{name: found[name] for name in WRITTEN},
     )
     return whole
@@ -114,9 +115,7 @@ async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -
             statement,
             zones=[name for name, _ in known],
             due=[time.at for _, time in known],
-            timings=[
-                None if time.note is None else msgspec.json.encode(time.note).decode() for _, time in known
-            ],
+            timings=[json_or_null(time.note) for _, time in known],
             **named,
         )
         assert found is not None

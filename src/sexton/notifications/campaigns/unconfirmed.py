@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 import asyncpg
-import msgspec
 
 from sexton.errors import Conflict
 from sexton.model import encode_id
@@ -20,6 +19,7 @@ from sexton.notifications.model import CAMPAIGN, EventKind, MessageStatus
 from sexton.notifications.read import NotificationView, message_number, view
 from sexton.notifications.sending import wave
 from sexton.notifications.sending.settlement import Settlement
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 
@@ -148,4 +148,4 @@ def _detail(context: Context) -> dict[str, Any]:
 
 
 def _text(context: Context) -> str:
-    return msgspec.json.encode(_detail(context)).decode()
+    return json_text(_detail(context))

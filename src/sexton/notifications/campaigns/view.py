@@ -15,6 +15,7 @@ from sexton.notifications.campaigns.spec import CampaignSort, CampaignStatus, Wh
 from sexton.notifications.campaigns.timing import first_possible
 from sexton.notifications.model import CAMPAIGN
 from sexton.postgres.estimate import Total, total
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import (
     Number,
     Page,
@@ -222,7 +223,7 @@ def _show(row: asyncpg.Record, progress: asyncpg.Record) -> CampaignView:
         },
         local_time=None if local is None else local_text(local),
         when_past=WhenPast(row["when_past"]),
-        window=None if row["send_window"] is None else msgspec.json.decode(row["send_window"]),
+        window=json_value(row["send_window"]),
         check=_check(row),
         prepared_at=row["expanded_at"],
         job_id=encode_id("j", row["job_id"]),

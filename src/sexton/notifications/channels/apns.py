@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import NAMESPACE_URL, uuid5
 
 import jwt
@@ -71,6 +71,7 @@ class ApnsConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 class ApnsProvider(ChannelProvider):
     channels = frozenset({"push"})
+    device_kind = "apns"
     config = ApnsConfig
 
     def __init__(self, config: ApnsConfig, services: ProviderServices) -> None:
@@ -80,10 +81,6 @@ class ApnsProvider(ChannelProvider):
         self._slots = asyncio.Semaphore(services.concurrency or STREAMS)
         self._client: httpx.AsyncClient | None = None
         self._token: tuple[str, str, float] | None = None  # the key's text, the token, its end
-
-    @classmethod
-    def takes(cls, address: Any) -> bool:
-        return isinstance(address, dict) and address.get("kind") == "apns"
 
     async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
         return await asyncio.gather(*(self._send_one(message) for message in batch))

@@ -121,6 +121,8 @@ class ChannelProvider(ABC):
     deduplicates: ClassVar[bool] = False
     #: Whether delivery is reported later, under the `provider_id` of `Accepted`.
     reports: ClassVar[bool] = False
+    #: Of a push provider: the `kind` of the devices that it can send to; None: it takes every address.
+    device_kind: ClassVar[str | None] = None
     #: Whether the headers of a message are of any use to it: the link that unsubscribes is made for them.
     headed: ClassVar[bool] = True
 
@@ -130,8 +132,10 @@ class ChannelProvider(ABC):
 
     @classmethod
     def takes(cls, address: Any) -> bool:
-        """Whether it can send to this address: a push provider knows its own devices."""
-        return True
+        """Whether it can send to this address."""
+        return cls.device_kind is None or (
+            isinstance(address, dict) and address.get("kind") == cls.device_kind
+        )
 
     @abstractmethod
     async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:

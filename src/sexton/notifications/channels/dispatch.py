@@ -32,6 +32,7 @@ from sexton.notifications.channels.device import device_key, join_devices
 from sexton.notifications.channels.opened import OpenProvider, OpenProviders
 from sexton.notifications.recipients.suppression import normal_address
 from sexton.notifications.recipients.unsubscribe import UnsubscribeLinks
+from sexton.postgres.jsonb import json_text
 from sexton.security.keys import read_pepper
 from sexton.targets.base import TargetServices
 from sexton.targets.run import describe
@@ -302,7 +303,7 @@ class Dispatcher:
                 "providers/remove_devices",
                 namespace=namespace,
                 user_ids=[user for user, _ in owned],
-                devices=[msgspec.json.encode(device).decode() for _, device in owned],
+                devices=[json_text(device) for _, device in owned],
                 now=None,
             )
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
+from urllib.parse import urlencode
 
 import jwt
 import msgspec
@@ -11,7 +12,6 @@ import msgspec
 from sexton import clock
 from sexton.errors import SextonError
 from sexton.notifications.channels.base import (
-    SECRET_KIND,
     Accepted,
     Failed,
     Outgoing,
@@ -22,8 +22,7 @@ from sexton.notifications.channels.base import (
 )
 from sexton.notifications.channels.configured import secret_only
 from sexton.notifications.channels.http_provider import (
-    LARGEST_ANSWER,
-    TIMEOUT_SECONDS,
+    FORM,
     HttpProvider,
     at_path,
     check_url,
@@ -31,8 +30,7 @@ from sexton.notifications.channels.http_provider import (
     judged,
 )
 from sexton.refusal import about
-from sexton.security.binding import Use, hosts_of
-from sexton.targets.http.outbound import Reply, Request
+from sexton.targets.http.outbound import Reply
 
 HOST = "https://fcm.googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
@@ -66,6 +64,7 @@ class FcmConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 class FcmProvider(HttpProvider):
     channels = frozenset({"push"})
+    device_kind = "fcm"
     config = FcmConfig
 
     def __init__(self, config: FcmConfig, services: ProviderServices) -> None:
@@ -73,10 +72,6 @@ class FcmProvider(HttpProvider):
         self._config = config
         self._lock = asyncio.Lock()
         self._token: tuple[str, str, float] | None = None  # the account's text, the token, its end
-
-    @classmethod
-    def takes(cls, address: Any) -> bool:
-        return isinstance(address, dict) and address.get("kind") == "fcm"
 
     async def send_one(self, message: Outgoing) -> SendResult:
         device = message.address.get("token")
@@ -106,16 +101,9 @@ class FcmProvider(HttpProvider):
         shown = {name: parts[name] for name in ("title", "body") if name in parts}
         data = {name: text for name, text in parts.items() if name not in shown}
         content = {"message": {"token": device, "notification": shown, "data": {**data, "key": message.key}}}
-        return await self.ask(
-            Request(
-                method="POST",
-                url=f"{self._config.url.rstrip('/')}/v1/projects/{account.project_id}/messages:send",
-                headers={"Authorization": f"Bearer {token}", "Content-Type": "application/json"},
-                body=msgspec.json.encode(content),
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        url = f"{self._config.url.rstrip('/')}/v1/projects/{account.project_id}/messages:send"
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+        return await self.ask("POST", url, headers, msgspec.json.encode(content))
 
     async def _sign_in(self) -> tuple[ServiceAccount, str | SendResult]:
         """A token that is good for a while; one request for it, however many messages wait."""
@@ -132,8 +120,7 @@ class FcmProvider(HttpProvider):
             return account, found
 
     async def _account(self) -> tuple[str, ServiceAccount]:
-        use = Use(SECRET_KIND, hosts_of(self._config.url), self.services.namespace)
-        text = await self.services.secrets.reveal(self._config.service_account, use)
+        text = await self.secret(self._config.service_account, self._config.url)
         try:
             account = msgspec.json.decode(text, type=ServiceAccount)
             check_url(account.token_uri, "service_account")
@@ -158,16 +145,8 @@ class FcmProvider(HttpProvider):
             assertion = jwt.encode(claims, account.private_key, algorithm="RS256", headers=headers)
         except (ValueError, TypeError, jwt.PyJWTError):
             return Failed("the private key of the service account cannot be read", code="bad_key")
-        reply = await self.ask(
-            Request(
-                method="POST",
-                url=account.token_uri,
-                headers={"Content-Type": "application/x-www-form-urlencoded"},
-                body=f"grant_type={GRANT.replace(':', '%3A')}&assertion={assertion}".encode(),
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        form = urlencode({"grant_type": GRANT, "assertion": assertion}).encode()
+        reply = await self.ask("POST", account.token_uri, FORM, form)
         if not isinstance(reply, Reply):
             # Whatever became of this request, no message was in it.
             return Failed(reply.reason) if isinstance(reply, Unclear | Rejected) else reply

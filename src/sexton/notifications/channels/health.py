@@ -10,6 +10,7 @@ import msgspec
 from sexton.config import Settings
 from sexton.notifications.channels.configured import list_providers
 from sexton.notifications.channels.opened import unconfigured
+from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
@@ -73,18 +74,13 @@ async def list_channels(context: Context, settings: Settings) -> list[ChannelHea
         state: Literal["good", "failing", "open", "off"] = (
             "off" if not enabled else "open" if is_open else "failing" if failing else "good"
         )
-        return ProviderHealth(
+        return from_row(
+            ProviderHealth,
+            row,
             **plain,
             state=state,
             open_until=row["open_until"] if is_open else None,
             reason=row["open_reason"] if is_open else row["failure"] if failing else None,
-            accepted=row["accepted"],
-            rejected=row["rejected"],
-            failed=row["failed"],
-            unclear=row["unclear"],
-            deferred=row["deferred"],
-            accepted_at=row["accepted_at"],
-            failed_at=row["failed_at"],
         )
 
     found = []

@@ -41,6 +41,7 @@ LARGEST_ANSWER = 64 * 1024
 SHOWN = 300
 WAIT_SECONDS = 30.0
 LONGEST_WAIT = 3600.0
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 # A gateway has not heard from the server behind it, which may have the message.
 UNCLEAR = frozenset({502, 504})
 #: The other side does not know us: that is not the message's fault.
@@ -79,9 +80,17 @@ class HttpProvider(ChannelProvider):
         use = Use(SECRET_KIND, hosts_of(url), self.services.namespace)
         return await self.services.secrets.reveal(text, use)
 
-    async def ask(self, request: Request) -> Reply | SendResult:
-        """The answer, whatever its status; or what became of the message if there is none."""
-        what = f"{request.method} {_shown(request.url)}"
+    async def ask(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Reply | SendResult:
+        """The answer, whatever its status; or the result for the message if there is no answer."""
+        what = f"{method} {_shown(url)}"
+        request = Request(
+            method=method,
+            url=url,
+            headers=headers,
+            body=body,
+            most_bytes=LARGEST_ANSWER,
+            read_seconds=TIMEOUT_SECONDS,
+        )
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
                 return await self.services.outbound.send(request)

@@ -19,8 +19,6 @@ from sexton.errors import InvalidField
 from sexton.notifications.channels.base import Accepted, Outgoing, ProviderServices, Rejected, SendResult
 from sexton.notifications.channels.configured import secret_only
 from sexton.notifications.channels.http_provider import (
-    LARGEST_ANSWER,
-    TIMEOUT_SECONDS,
     HttpProvider,
     at_path,
     check_url,
@@ -31,7 +29,7 @@ from sexton.notifications.channels.mime import one_line
 from sexton.notifications.channels.report import DeliveryEvent, IncomingReport, read_standard_report
 from sexton.refusal import about
 from sexton.security.placeholder import PLACEHOLDER, secret_names
-from sexton.targets.http.outbound import Reply, Request
+from sexton.targets.http.outbound import Reply
 
 NAMED = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 
@@ -108,16 +106,8 @@ class HttpTemplateProvider(HttpProvider):
             body, kind = urlencode(form).encode(), "application/x-www-form-urlencoded"
         if kind is not None:
             headers.setdefault("Content-Type", kind)
-        reply = await self.ask(
-            Request(
-                method=config.method,
-                url=url,
-                headers={"Idempotency-Key": one_line(message.key), **headers},
-                body=body,
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        headers = {"Idempotency-Key": one_line(message.key), **headers}
+        reply = await self.ask(config.method, url, headers, body)
         if not isinstance(reply, Reply):
             return reply
         if 200 <= reply.status < 300:

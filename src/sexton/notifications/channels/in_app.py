@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from sexton.notifications.channels.base import (
@@ -17,6 +16,7 @@ from sexton.notifications.channels.base import (
     Rejected,
     SendResult,
 )
+from sexton.postgres.jsonb import json_text
 from sexton.refusal import about
 
 KEPT_DAYS = 90
@@ -59,9 +59,7 @@ class InAppProvider(ChannelProvider):
                 message_ids=[message.message_id for _, message in known],
                 # PostgreSQL keeps no NUL.
                 parts=[
-                    msgspec.json.encode(
-                        {name: text.replace("\0", "") for name, text in message.parts.items()}
-                    ).decode()
+                    json_text({name: text.replace("\0", "") for name, text in message.parts.items()})
                     for _, message in known
                 ],
                 topics=[message.topic for _, message in known],

@@ -13,27 +13,12 @@ import msgspec
 from msgspec import Meta
 
 from sexton.errors import InvalidField
-from sexton.notifications.channels.base import (
-    SECRET_KIND,
-    Accepted,
-    Outgoing,
-    ProviderServices,
-    Rejected,
-    SendResult,
-)
+from sexton.notifications.channels.base import Accepted, Outgoing, ProviderServices, Rejected, SendResult
 from sexton.notifications.channels.configured import secret_only
-from sexton.notifications.channels.http_provider import (
-    LARGEST_ANSWER,
-    TIMEOUT_SECONDS,
-    HttpProvider,
-    check_url,
-    json_of,
-    judged,
-)
+from sexton.notifications.channels.http_provider import FORM, HttpProvider, check_url, json_of, judged
 from sexton.notifications.channels.report import BadSignature, DeliveryEvent, IncomingReport, ReportKind
 from sexton.refusal import about
-from sexton.security.binding import Use, hosts_of
-from sexton.targets.http.outbound import Reply, Request
+from sexton.targets.http.outbound import Reply
 
 HOST = "https://api.twilio.com"
 MOST_FIELDS = 100
@@ -95,25 +80,13 @@ class TwilioProvider(HttpProvider):
             form["StatusCallback"] = callback
         token = await self.secret(config.auth_token, base)
         login = base64.b64encode(f"{config.account_sid}:{token}".encode()).decode()
-        reply = await self.ask(
-            Request(
-                method="POST",
-                url=f"{base}/2010-04-01/Accounts/{config.account_sid}/Messages.json",
-                headers={
-                    "Authorization": f"Basic {login}",
-                    "Content-Type": "application/x-www-form-urlencoded",
-                    "I-Twilio-Idempotency-Token": message.key,
-                },
-                body=urlencode(form).encode(),
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        url = f"{base}/2010-04-01/Accounts/{config.account_sid}/Messages.json"
+        headers = {**FORM, "Authorization": f"Basic {login}", "I-Twilio-Idempotency-Token": message.key}
+        reply = await self.ask("POST", url, headers, urlencode(form).encode())
         return _result(reply) if isinstance(reply, Reply) else reply
 
     async def read_report(self, report: IncomingReport) -> Sequence[DeliveryEvent]:
-        use = Use(SECRET_KIND, hosts_of(self._config.url), self.services.namespace)
-        token = await self.services.secrets.reveal(self._config.auth_token, use)
+        token = await self.secret(self._config.auth_token, self._config.url)
         try:
             form = parse_qsl(report.body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError:

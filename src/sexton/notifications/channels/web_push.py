@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 import jwt
@@ -22,11 +22,11 @@ from sexton.notifications.channels.base import (
     SendResult,
 )
 from sexton.notifications.channels.configured import secret_only
-from sexton.notifications.channels.http_provider import LARGEST_ANSWER, TIMEOUT_SECONDS, HttpProvider, judged
+from sexton.notifications.channels.http_provider import HttpProvider, judged
 from sexton.notifications.channels.push_crypto import encrypt, padless, public_point, read_private_key
 from sexton.refusal import about
 from sexton.security.binding import Use
-from sexton.targets.http.outbound import Reply, Request
+from sexton.targets.http.outbound import Reply
 
 # A day is the most that push services take.
 TOKEN_SECONDS = 12 * 3600
@@ -62,6 +62,7 @@ class WebPushConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 class WebPushProvider(HttpProvider):
     channels = frozenset({"push"})
+    device_kind = "web_push"
     config = WebPushConfig
 
     def __init__(self, config: WebPushConfig, services: ProviderServices) -> None:
@@ -69,10 +70,6 @@ class WebPushProvider(HttpProvider):
         self._config = config
         self._tokens: dict[str, tuple[str, float]] = {}
         self._key: tuple[str, ec.EllipticCurvePrivateKey] | None = None
-
-    @classmethod
-    def takes(cls, address: Any) -> bool:
-        return isinstance(address, dict) and address.get("kind") == "web_push"
 
     async def send_one(self, message: Outgoing) -> SendResult:
         device = message.address
@@ -90,24 +87,16 @@ class WebPushProvider(HttpProvider):
         except ValueError as error:
             return Rejected(str(error), code="bad_device")
         key = await self._private_key()
-        reply = await self.ask(
-            Request(
-                method="POST",
-                url=endpoint,
-                headers={
-                    "Content-Encoding": "aes128gcm",
-                    "Content-Type": "application/octet-stream",
-                    "TTL": str(self._config.ttl_seconds),
-                    "Urgency": "normal",
-                    # Of two with the same topic that wait for a browser, the push service keeps one.
-                    "Topic": padless(sha256(message.key.encode()).digest()[:24]),
-                    "Authorization": f"vapid t={self._token(endpoint, key)}, k={padless(public_point(key))}",
-                },
-                body=content,
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        headers = {
+            "Content-Encoding": "aes128gcm",
+            "Content-Type": "application/octet-stream",
+            "TTL": str(self._config.ttl_seconds),
+            "Urgency": "normal",
+            # Of two with the same topic that wait for a browser, the push service keeps one.
+            "Topic": padless(sha256(message.key.encode()).digest()[:24]),
+            "Authorization": f"vapid t={self._token(endpoint, key)}, k={padless(public_point(key))}",
+        }
+        reply = await self.ask("POST", endpoint, headers, content)
         if not isinstance(reply, Reply):
             return reply
         if 200 <= reply.status < 300:

@@ -10,15 +10,9 @@ import msgspec
 from sexton import clock
 from sexton.notifications.channels.base import Accepted, Outgoing, ProviderServices, Rejected, SendResult
 from sexton.notifications.channels.configured import secret_only
-from sexton.notifications.channels.http_provider import (
-    LARGEST_ANSWER,
-    TIMEOUT_SECONDS,
-    HttpProvider,
-    check_url,
-    judged,
-)
+from sexton.notifications.channels.http_provider import HttpProvider, check_url, judged
 from sexton.refusal import about
-from sexton.targets.http.outbound import Reply, Request
+from sexton.targets.http.outbound import Reply
 from sexton.targets.http.step import read_secrets, signature_headers, signing_secret
 
 GONE = 410
@@ -69,16 +63,8 @@ class WebhookProvider(HttpProvider):
         )
         keys = await self._signing_keys(url)
         signature = signature_headers(message.key, int(clock.now().timestamp()), body, keys)
-        reply = await self.ask(
-            Request(
-                method="POST",
-                url=url,
-                headers={"Content-Type": "application/json", "Idempotency-Key": message.key, **signature},
-                body=body,
-                most_bytes=LARGEST_ANSWER,
-                read_seconds=TIMEOUT_SECONDS,
-            )
-        )
+        headers = {"Content-Type": "application/json", "Idempotency-Key": message.key, **signature}
+        reply = await self.ask("POST", url, headers, body)
         if not isinstance(reply, Reply):
             return reply
         if 200 <= reply.status < 300:

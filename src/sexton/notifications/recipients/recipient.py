@@ -17,6 +17,7 @@ from sexton.notifications.recurring.following import follow_recipients, forget_r
 from sexton.notifications.spec import RecipientLine, RecipientSort, RecipientSpec
 from sexton.notifications.templates.rendering import known_locale
 from sexton.postgres.estimate import Total, total
+from sexton.postgres.jsonb import json_or_null
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -207,9 +208,9 @@ def columns_of(spec: RecipientSpec) -> dict[str, Any]:
         "addresses": _bounded(spec.addresses, "addresses"),
         "timezone": spec.timezone,
         "locale": spec.locale and known_locale(spec.locale),
-        "quiet_hours": _dumped(spec.quiet_hours),
-        "opt_outs": _dumped(spec.opt_outs),
-        "caps": _dumped(spec.caps),
+        "quiet_hours": json_or_null(spec.quiet_hours),
+        "opt_outs": json_or_null(spec.opt_outs),
+        "caps": json_or_null(spec.caps),
         "fields": _bounded(spec.fields, "fields"),
     }
 
@@ -275,7 +276,3 @@ def _bounded(value: Any, field: str) -> str | None:
             "too_large", f"{field} has {len(text):,} bytes", field=field, hint="at most 64 KiB"
         )
     return text.decode()
-
-
-def _dumped(value: Any) -> str | None:
-    return None if value is None else msgspec.json.encode(value).decode()

@@ -17,6 +17,7 @@ from sexton.model import encode_id
 from sexton.notifications.channels.base import Outgoing
 from sexton.notifications.model import MESSAGE
 from sexton.notifications.recipients.suppression import normal_address
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
 from sexton.security.token import seal, unseal
 
@@ -93,7 +94,7 @@ async def unsubscribe(context: Context, link: Unsubscription) -> bool:
             "delivery/opt_out",
             namespace=link.namespace,
             user_id=link.user_id,
-            opt_out=msgspec.json.encode([opt_out]).decode(),
+            opt_out=json_text([opt_out]),
         )
         who = link.user_id
     else:
@@ -112,7 +113,7 @@ async def unsubscribe(context: Context, link: Unsubscription) -> bool:
         namespace=link.namespace,
         message_id=link.message_id,
         kind="unsubscribed",
-        detail=msgspec.json.encode(opt_out).decode(),
+        detail=json_text(opt_out),
     )
     context.changed(
         "recipient.unsubscribed",

@@ -17,16 +17,18 @@ import asyncpg
 import msgspec
 
 from sexton.errors import Conflict, InvalidField
-from sexton.jobs.moment import local_text
-from sexton.model import decode_id, encode_id
-from sexton.notifications.campaigns.campaign import find_zone, read_channels
-from sexton.notifications.message import MessageOrigin, create_message, move_message, read_spec
+from sexton.jobs.moment import find_zone, local_text
+from sexton.model import encode_id
+from sexton.notifications.campaigns.campaign import read_channels
+from sexton.notifications.message import MessageOrigin, make_message, move_message
 from sexton.notifications.model import MESSAGE, OPEN
+from sexton.notifications.recurring.following import zone_of
 from sexton.notifications.recurring.named import NamedTable
 from sexton.notifications.recurring.recurring import schedule_of
 from sexton.notifications.recurring.spec import DigestEventSpec, DigestSpec
-from sexton.notifications.spec import NotificationMove, NotificationSpec
+from sexton.notifications.spec import NotificationMove
 from sexton.notifications.templates.template import LARGEST_VARS
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -133,7 +135,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
         key=spec.key,
         message_id=number,
         events=events,
-        data=msgspec.json.encode(spec.data).decode(),
+        data=json_text(spec.data),
         **named,
     )
     if events >= digest["most_events"]:
@@ -153,8 +155,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
 
 async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec) -> int:
     """The message that gathers from now on."""
-    zone = await context.fetchval("recurring/zone_of", user_id=spec.user_id)
-    zone = find_zone(zone or "UTC").name
+    zone = await zone_of(context, spec.user_id)
     now = await context.time()
     # The anchor of a rule without a time of its own: midnight of the day on which the digest was written.
     start = digest["changed_at"].astimezone(find_zone(zone).info).replace(tzinfo=None)
@@ -177,11 +178,7 @@ async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec
         "urgency": digest["urgency"],
         "expires_seconds": digest["expires_seconds"],
     }
-    message: NotificationSpec = read_spec({name: value for name, value in given.items() if value is not None})
-    made = await create_message(context, message, origin=MessageOrigin(digest_id=digest["id"]))
-    number = decode_id(MESSAGE, made.notification_id)
-    assert number is not None
-    return number
+    return await make_message(context, given, MessageOrigin(digest_id=digest["id"]))
 
 
 async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, Any]) -> int | None:
@@ -195,7 +192,7 @@ async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, A
     if row is None or row["status"] not in OPEN:
         return None
     added = await context.fetchval(
-        "digests/append", message_id=number, data=msgspec.json.encode(data).decode(), most_bytes=LARGEST_VARS
+        "digests/append", message_id=number, data=json_text(data), most_bytes=LARGEST_VARS
     )
     return None if added is None else number
 

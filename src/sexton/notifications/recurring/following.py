@@ -11,6 +11,7 @@ import asyncpg
 from sexton.clock import iso
 from sexton.errors import InvalidField, ScheduleError, SextonError
 from sexton.jobs import edit, state
+from sexton.jobs.moment import find_zone
 from sexton.model import encode_id
 from sexton.postgres.transaction import Context, command
 
@@ -46,6 +47,12 @@ async def forget_recipient(context: Context, user_id: str) -> int:
     for row in rows:
         await state.delete(context, encode_id("j", row["job_id"]), final=True)
     return len(rows)
+
+
+async def zone_of(context: Context, user_id: str | None) -> str:
+    """The zone of a recipient, else that of the namespace, else UTC."""
+    known = await context.fetchval("recurring/zone_of", user_id=user_id)
+    return find_zone(known or "UTC").name
 
 
 async def move_job(

@@ -19,15 +19,15 @@ from msgspec import UNSET
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs import state
 from sexton.jobs.create import create
-from sexton.jobs.moment import local_text
+from sexton.jobs.moment import find_zone, local_text
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, Cancel, MissedWindow, Outcome, Success, decode_id, encode_id
-from sexton.notifications.campaigns.campaign import find_zone
-from sexton.notifications.message import MessageOrigin, check_message, create_message, read_spec
+from sexton.notifications.message import MessageOrigin, check_message, make_message, read_spec
 from sexton.notifications.model import QUEUE
-from sexton.notifications.recurring.following import SCHEDULE, bad_rule, move_job, rule_text
+from sexton.notifications.recurring.following import SCHEDULE, bad_rule, move_job, rule_text, zone_of
 from sexton.notifications.recurring.spec import RecurringChanges, RecurringSpec
 from sexton.notifications.spec import NotificationSpec
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page, make_page, number_in_cursor
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -81,7 +81,7 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
         id=number,
         name=spec.name,
         user_id=spec.user_id,
-        spec=msgspec.json.encode(message).decode(),
+        spec=json_text(message),
         recurrence_rule=spec.recurrence_rule,
         recurrence_end=spec.recurrence_end,
         starts_at=starts_at,
@@ -146,7 +146,7 @@ async def change_recurring(context: Context, ref: str, changes: RecurringChanges
     await context.execute(
         "recurring/change",
         id=row["id"],
-        spec=row["spec"] if message is None else msgspec.json.encode(message).decode(),
+        spec=row["spec"] if message is None else json_text(message),
         recurrence_rule=rule,
         recurrence_end=end,
         starts_at=starts_at,
@@ -195,9 +195,7 @@ async def fire(context: Context, run: RunContext, number: int) -> Outcome:
     )  # fmt: skip
     try:
         async with run.transaction({"schedule_id": encode_id(SCHEDULE, number)}) as connection:
-            await create_message(
-                replace(own, connection=connection), spec, origin=MessageOrigin(schedule_id=number)
-            )
+            await make_message(replace(own, connection=connection), spec, MessageOrigin(schedule_id=number))
     except InvalidField as error:
         # The template or the recipient is gone: the next time may be different.
         return Cancel(error.message)
@@ -264,18 +262,11 @@ def _nominal(row: asyncpg.Record, at: datetime) -> datetime:
 
 
 def _message(spec: RecurringSpec) -> NotificationSpec:
-    given = {
-        "template_id": spec.template_id,
-        "channel": spec.channel,
-        "user_id": spec.user_id,
-        "address": spec.address,
-        "template_vars": spec.template_vars,
-        "topic": spec.topic,
-        "urgency": spec.urgency,
-        "expires_seconds": spec.expires_seconds,
-        "max_retries": spec.max_retries,
-    }
-    return read_spec({name: value for name, value in given.items() if value is not None})
+    names = (
+        "template_id", "channel", "user_id", "address", "template_vars", "topic", "urgency",
+        "expires_seconds", "max_retries",
+    )  # fmt: skip
+    return read_spec({name: getattr(spec, name) for name in names})
 
 
 def _changed_message(row: asyncpg.Record, changes: RecurringChanges) -> NotificationSpec | None:
@@ -290,9 +281,7 @@ def _changed_message(row: asyncpg.Record, changes: RecurringChanges) -> Notifica
 
 
 async def _zone(context: Context, own: str | None, user_id: str | None) -> str:
-    if own is None:
-        own = await context.fetchval("recurring/zone_of", user_id=user_id)
-    return find_zone(own or "UTC").name
+    return await zone_of(context, user_id) if own is None else find_zone(own).name
 
 
 def _start(text: str | None, zone: str, now: datetime) -> datetime:

@@ -14,13 +14,15 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField
-from sexton.jobs.moment import local_text
-from sexton.model import decode_id, encode_id
-from sexton.notifications.campaigns.campaign import find_zone, read_channels
-from sexton.notifications.message import MessageOrigin, cancel_message, create_message, read_spec
+from sexton.jobs.moment import find_zone, local_text
+from sexton.model import encode_id
+from sexton.notifications.campaigns.campaign import read_channels
+from sexton.notifications.message import MessageOrigin, cancel_message, make_message
 from sexton.notifications.model import MESSAGE
+from sexton.notifications.recurring.following import zone_of
 from sexton.notifications.recurring.named import NamedTable
 from sexton.notifications.recurring.spec import MemberSpec, SequenceSpec, SequenceStep
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -74,7 +76,7 @@ async def put_sequence(context: Context, name: str, spec: SequenceSpec) -> Seque
     """Make or change a sequence. Those who have entered keep their messages."""
     for place, step in enumerate(spec.steps):
         _check_step(step, f"steps[{place}]")
-    steps = msgspec.json.encode(spec.steps).decode()
+    steps = json_text(spec.steps)
     return await SEQUENCES.put(context, name, steps=steps, stop_on=spec.stop_on, topic=spec.topic)
 
 
@@ -108,8 +110,7 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
             f"{spec.user_id} is in the sequence {name} since {iso(last['entered_at'], 'seconds')}",
             hint="wait until it is over, or stop it first",
         )
-    zone = await context.fetchval("recurring/zone_of", user_id=spec.user_id)
-    zone = find_zone(zone or "UTC").name
+    zone = await zone_of(context, spec.user_id)
     steps = msgspec.json.decode(row["steps"], type=list[SequenceStep])
     numbers = []
     for place, step in enumerate(steps):
@@ -210,11 +211,7 @@ async def _make(
         "expires_seconds": step.expires_seconds,
         **_time(step, zone, now),
     }
-    message = read_spec({name: value for name, value in given.items() if value is not None})
-    made = await create_message(context, message, origin=MessageOrigin(sequence_id=row["id"]))
-    number = decode_id(MESSAGE, made.notification_id)
-    assert number is not None
-    return number
+    return await make_message(context, given, MessageOrigin(sequence_id=row["id"]))
 
 
 def _time(step: SequenceStep, zone: str, now: datetime) -> dict[str, Any]:

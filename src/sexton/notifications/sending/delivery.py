@@ -18,6 +18,7 @@ from sexton.notifications.channels.bounce import BounceClass, bounce_class
 from sexton.notifications.channels.report import DeliveryEvent
 from sexton.notifications.model import MESSAGE, EventKind, MessageStatus
 from sexton.notifications.recipients.suppression import normal_address
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about
 
@@ -87,7 +88,7 @@ def _detail(provider: str, event: DeliveryEvent) -> str:
     detail = {"provider": provider, "code": event.code, "reason": event.reason}
     if event.event == "bounced" and event.code is not None:
         detail["class"] = bounce_class(event.code).value
-    return msgspec.json.encode({name: value for name, value in detail.items() if value}).decode()
+    return json_text({name: value for name, value in detail.items() if value})
 
 
 async def _suppress(context: Context, about_: Sequence[tuple[asyncpg.Record, DeliveryEvent]]) -> None:

@@ -12,6 +12,7 @@ import msgspec
 
 from sexton.notifications.model import MessageStatus
 from sexton.notifications.sending.hold import CapKey, Circumstances, DueMessage, cap_keys
+from sexton.postgres.jsonb import json_value
 from sexton.postgres.transaction import Context
 
 
@@ -47,7 +48,7 @@ def due_message(row: asyncpg.Record) -> DueMessage:
 
 
 def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
-    given = msgspec.json.decode(row["address"]) if row["address"] is not None else None
+    given = json_value(row["address"])
     found: dict[str, Any] = {}
     for channel in channels:
         if given is not None and channel in given:
@@ -57,7 +58,7 @@ def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
         elif channel == "sms":
             found[channel] = row["phone"]
         elif channel == "push":
-            found[channel] = msgspec.json.decode(row["devices"]) if row["devices"] else None
+            found[channel] = json_value(row["devices"])
         elif channel == "in_app":
             found[channel] = row["user_id"]
         elif row["addresses"]:

@@ -9,13 +9,13 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import asyncpg
-import msgspec
 
 from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
 from sexton.notifications.model import EventKind, MessageStatus
 from sexton.notifications.sending.hold import CapKey
 from sexton.notifications.sending.wave import whole_second
 from sexton.postgres.database import array_text, by_column
+from sexton.postgres.jsonb import json_or_null
 from sexton.postgres.transaction import Context
 
 LONGEST_REASON = 2000
@@ -52,8 +52,8 @@ class _Change(NamedTuple):
 
 #: Its columns as arrays.
 CHANGES = (
-    "ids", "statuses", "due_ats", "hold_reasons", "failure_reasons", "channel_indexes", "retries", "providers",
-    "provider_ids", "sents",
+    "ids", "statuses", "due_ats", "hold_reasons", "failure_reasons", "channel_indexes", "retries",
+    "providers", "provider_ids", "sents",
 )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ class Settlement:
         self.not_sent.add(number)
 
     def event(self, number: int, kind: EventKind, detail: Mapping[str, Any] | None = None) -> None:
-        text = None if detail is None else msgspec.json.encode(detail).decode()
+        text = json_or_null(detail)
         self._events.append((number, kind.value, text))
 
     async def write(

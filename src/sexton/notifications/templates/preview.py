@@ -15,7 +15,6 @@ from sexton.notifications.templates.rendering import NotRendered, Place, TextCom
 from sexton.notifications.templates.sms import measure
 from sexton.notifications.templates.template import (
     StoredTemplate,
-    dumped,
     find_template,
     get_stored,
     next_version,
@@ -23,6 +22,7 @@ from sexton.notifications.templates.template import (
     recipient_values,
     sample_of,
 )
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, check_text
 
@@ -111,8 +111,8 @@ async def _chosen(context: Context, template_id: str, spec: PreviewRequest) -> S
             "template_id": template_id,
             "version": 0,
             "latest": 0,
-            "parts": dumped(parts),
-            "variables": dumped(variables),
-            "defaults": dumped(defaults),
+            "parts": json_text(parts),
+            "variables": json_text(variables),
+            "defaults": json_text(defaults),
         }
     )

@@ -22,6 +22,7 @@ from sexton.notifications.templates.rendering import (
     refused,
 )
 from sexton.postgres.estimate import Total, total
+from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -121,9 +122,9 @@ async def put_template(context: Context, template_id: str, spec: TemplateSpec) -
     version = await context.fetchval(
         "templates/put",
         template_id=template_id,
-        parts=dumped(parts),
-        variables=dumped(variables),
-        defaults=dumped(defaults),
+        parts=json_text(parts),
+        variables=json_text(variables),
+        defaults=json_text(defaults),
     )
     context.changed(
         "template.changed" if old else "template.created",
@@ -160,10 +161,7 @@ def next_version(
 
 @query
 async def get_template(context: Context, template_id: str, *, version: int | None = None) -> TemplateView:
-    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
-    if row is None:
-        raise not_found("template", template_id if version is None else f"{template_id} of version {version}")
-    return _view(row)
+    return _view(await _row(context, template_id, version))
 
 
 @query
@@ -258,10 +256,10 @@ def no_texts(template_id: str, channel: str) -> InvalidField:
 
 async def read_template(context: Context, template_id: str, version: int | None = None) -> StoredTemplate:
     """For a new message: a template that was deleted is refused."""
-    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
-    if row is None or row["deleted_at"] is not None:
+    found = await find_template(context, template_id, version)
+    if found is None:
         raise unknown_template(template_id, version)
-    return StoredTemplate(row)
+    return found
 
 
 def unknown_template(template_id: str, version: int | None) -> InvalidField:
@@ -293,17 +291,23 @@ def used_variables(parts: Parts) -> dict[str, bool]:
     return found
 
 
-async def find_template(context: Context, template_id: str) -> StoredTemplate | None:
-    """The latest version; None if there is none, or it was deleted."""
-    row = await context.fetchrow("templates/get", template_id=template_id, version=None)
+async def find_template(
+    context: Context, template_id: str, version: int | None = None
+) -> StoredTemplate | None:
+    """A version, else the latest; None if there is none, or the template was deleted."""
+    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
     return None if row is None or row["deleted_at"] is not None else StoredTemplate(row)
 
 
 async def get_stored(context: Context, template_id: str, version: int | None) -> StoredTemplate:
+    return StoredTemplate(await _row(context, template_id, version))
+
+
+async def _row(context: Context, template_id: str, version: int | None) -> asyncpg.Record:
     row = await context.fetchrow("templates/get", template_id=template_id, version=version)
     if row is None:
         raise not_found("template", template_id if version is None else f"{template_id} of version {version}")
-    return StoredTemplate(row)
+    return row
 
 
 def _texts(spec: TemplateSpec) -> dict[str, dict[str, str]]:
@@ -433,7 +437,3 @@ def _view(row: asyncpg.Record) -> TemplateView:
         created_at=row["created_at"],
         deleted_at=row["deleted_at"],
     )
-
-
-def dumped(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
