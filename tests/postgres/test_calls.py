@@ -13,7 +13,7 @@ from sexton.postgres.statement import OF_CONTEXT, load_all
 SOURCE = Path(sexton.__file__).parent
 STATEMENTS = load_all()
 # What runs a statement. Other methods that are given the name of one hand it on.
-RUNNERS = ("fetch", "fetchrow", "fetchval", "execute", "prepared")
+RUNNERS = ("fetch", "fetchrow", "fetchval", "execute", "prepared", "require")
 # Keywords that are not parameters.
 OWN = {"on"}
 NAME = re.compile(r"[a-z]+/[a-z_]+")
@@ -29,6 +29,8 @@ def called(tree: ast.Module) -> Iterator[tuple[ast.Call, str, str]]:
     that of the method."""
     for node in ast.walk(tree):
         match node:
+            case ast.Call(func=ast.Attribute(attr="require"), args=[_, _, ast.Constant(value=str(name))]):
+                yield ast.Call(node.func, node.args[2:], node.keywords, lineno=node.lineno), name, "require"
             case ast.Call(func=ast.Attribute(attr=method), args=[ast.Constant(value=str(name)), *_]):
                 if NAME.fullmatch(name) and (method in RUNNERS or method.startswith("_")):
                     yield node, name, method
@@ -72,10 +74,12 @@ database.fetchval("jobs/find", name="a")
 context.fetchval("jobs/find", nmae="a")
 context.fetchval("jobs/find", name="a", actor="b")
 context.execute("jobs/fnid", name="a")
+context.require("job", "a", "jobs/find", name="a")
+context.require("job", "a", "jobs/find", nmae="a")
 context.fetchval("jobs/find", "default", "a")
 """
     found = [misfit.split(": ")[0] for misfit in misfits("file", ast.parse(calls))]
-    assert found == ["file:6", "file:7", "file:8", "file:9", "file:10"]
+    assert found == ["file:6", "file:7", "file:8", "file:9", "file:11", "file:12"]
 
 
 def test_every_statement_is_used() -> None:

@@ -22,9 +22,9 @@ from sexton.content.model import MISSED, RELEASE, Action, Entity
 from sexton.errors import SextonError
 from sexton.jobs.moment import display
 from sexton.jobs.stored import StoredJob
-from sexton.model import SkipReason, decode_id, encode_id
+from sexton.model import SkipReason, encode_id
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -122,10 +122,7 @@ class WindowView(msgspec.Struct, frozen=True, kw_only=True):
 
 def schedule_number(ref: str) -> int:
     """The number of a planned action, from its id, `c_…`."""
-    number = decode_id("c", ref)
-    if number is None:
-        raise not_found("planned action", ref)
-    return number
+    return number_of("c", ref, "planned action")
 
 
 @query

@@ -23,7 +23,7 @@ from sexton.jobs.spec import JobSpec
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.audit_entry import State
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import check_text, not_found
+from sexton.refusal import check_text
 from sexton.runs import trigger
 
 CHANGED = ("schedule", "timezone", "missed_window", "payload")
@@ -181,10 +181,7 @@ async def approve(context: Context, ref: str, *, by: str) -> ScheduleView:
 
 
 async def lock(context: Context, ref: str) -> asyncpg.Record:
-    row = await context.fetchrow("content/lock", schedule_id=schedule_number(ref))
-    if row is None:
-        raise not_found("planned action", ref)
-    return row
+    return await context.require("planned action", ref, "content/lock", schedule_id=schedule_number(ref))
 
 
 async def _refuse_late(context: Context, row: asyncpg.Record) -> None:

@@ -110,8 +110,7 @@ async def reserve(context: Context, runs: int, now: datetime | None = None) -> I
     """When so many missed runs may start, at the rate of the whole cluster."""
     if not runs:
         return iter(())
-    row = await context.fetchrow("firing/reserve_catch_up", runs=runs, now=now)
-    assert row is not None
+    [row] = await context.fetch("firing/reserve_catch_up", runs=runs, now=now)
     return (row["first_at"] + timedelta(seconds=place * row["seconds"]) for place in range(runs))
 
 

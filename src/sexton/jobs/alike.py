@@ -51,8 +51,7 @@ class SingleJob(NamedTuple):
 async def create_alike(context: Context, pattern: JobSpec, jobs: Sequence[SingleJob]) -> list[int]:
     """Make jobs that are like the pattern but for what is their own, whole or not at all; their numbers, in
     order. Raises `RefusedLines`. Names and texts are the caller's to check."""
-    known = await context.fetchrow("jobs/prepare_many", count=len(jobs))
-    assert known is not None
+    [known] = await context.fetch("jobs/prepare_many", count=len(jobs))
     now: datetime = known["now"]
     pattern = _checked(pattern, jobs[0])
     _refuse_past(jobs, now)

@@ -111,8 +111,7 @@ def _check_size(items: Sequence[Item]) -> None:
 
 @command
 async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[Put]:
-    known = await context.fetchrow("jobs/prepare_many", count=len(specs))
-    assert known is not None
+    [known] = await context.fetch("jobs/prepare_many", count=len(specs))
     await _check_names(context, specs, first_line)
     if (limit := known["payload_bytes"]) is not None:
         each_line(specs, lambda spec: check_payload_size(context, spec.payload, limit), first_line)

@@ -36,8 +36,7 @@ async def insert(context: Context, spec: JobSpec, app: str | None, declaration: 
     lane = lane_of(spec)
     queue, target, handler, keyed = lane
     await check_handler(context, lane)
-    known = await context.fetchrow("jobs/prepare", queue=queue, target=target, handler=handler, keyed=keyed)
-    assert known is not None
+    [known] = await context.fetch("jobs/prepare", queue=queue, target=target, handler=handler, keyed=keyed)
     job_id, now = known["job_id"], known["now"]
     check_payload_size(context, spec.payload, known["payload_bytes"])
     if known["jobs_quota"] is not None:

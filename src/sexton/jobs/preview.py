@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import msgspec
-from msgspec import Meta, field
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
@@ -16,7 +15,7 @@ from sexton.jobs.stored import StoredJob
 from sexton.jobs.timing import first_occurrence, read_schedule
 from sexton.jobs.validation import check_spec
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import not_found
+from sexton.refusal import about
 from sexton.schedules import Schedule
 
 LARGEST = 1000
@@ -27,24 +26,22 @@ MICROSECOND = timedelta(microseconds=1)
 class PreviewedTime(msgspec.Struct, frozen=True, kw_only=True):
     """One occurrence. `local` is its nominal local time; `skipped` says why it does not fire."""
 
-    scheduled_at: Annotated[datetime, Meta(description="The nominal time.")]
-    local: Annotated[str, Meta(description="What the wall clock shows, or would show.")]
-    note: Annotated[str | None, Meta(description="What is special about it.")] = None
-    skipped: Annotated[str | None, Meta(description="Why it does not fire: dst_gap or excluded.")] = None
+    scheduled_at: Annotated[datetime, about("The nominal time.")]
+    local: Annotated[str, about("What the wall clock shows, or would show.")]
+    note: Annotated[str | None, about("What is special about it.")] = None
+    skipped: Annotated[str | None, about("Why it does not fire: dst_gap or excluded.")] = None
 
 
 class Preview(msgspec.Struct, frozen=True, kw_only=True):
-    explanation: Annotated[str, Meta(description="The schedule in English.")]
-    timezone: Annotated[str, Meta(description="The zone of the wall clock.")]
+    explanation: Annotated[str, about("The schedule in English.")]
+    timezone: Annotated[str, about("The zone of the wall clock.")]
     occurrences: Annotated[
-        list[PreviewedTime], Meta(description="The next times, and between them those that are skipped.")
+        list[PreviewedTime], about("The next times, and between them those that are skipped.")
     ]
-    warnings: Annotated[list[str], Meta(description="Other readings of the schedule.")] = field(
-        default_factory=list
-    )
+    warnings: Annotated[list[str], about("Other readings of the schedule.")] = []
     clock_changes: Annotated[
-        list[ClockChange], Meta(description="Of its zone in the next 400 days, and what they do to it.")
-    ] = field(default_factory=list)
+        list[ClockChange], about("Of its zone in the next 400 days, and what they do to it.")
+    ] = []
 
 
 def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
@@ -58,9 +55,7 @@ def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
 @query
 async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview:
     """Of a stored job, from where it stands; a paused one as if it were resumed now."""
-    row = await context.fetchrow("jobs/preview", job_id=await find(context, ref))
-    if row is None:
-        raise not_found("job", ref)
+    row = await context.require("job", ref, "jobs/preview", job_id=await find(context, ref))
     job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
         return _answer(job.schedule, [], row["now"])

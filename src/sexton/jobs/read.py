@@ -259,8 +259,7 @@ async def _secret_warnings(context: Context, job: JobView) -> list[str]:
 async def _worker_warnings(context: Context, target: Target) -> list[str]:
     need = target.need if target.kind.name == "handler" else None
     app, handler = (None, None) if need is None else split_name(need)
-    row = await context.fetchrow("jobs/find_workers", handler=handler, app=app, target=target.lane)
-    assert row is not None
+    [row] = await context.fetch("jobs/find_workers", handler=handler, app=app, target=target.lane)
     if row["running"] and not row["workers"]:
         return [f"no worker serves the namespace {context.namespace}: runs stay pending until one does"]
     if need is not None and handler is not None and not row["having"]:

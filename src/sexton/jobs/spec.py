@@ -40,33 +40,30 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     ]
     timezone: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
-        Meta(description="The zone of the wall clock, such as Europe/Berlin. Default: UTC."),
+        about("The zone of the wall clock, such as Europe/Berlin. Default: UTC."),
     ] = None
     kind: Annotated[
         Annotated[str, choice("cron", "recurrence", "interval", "once")] | None,
-        Meta(description="cron, recurrence, interval or once. Default: told from the text."),
+        about("cron, recurrence, interval or once. Default: told from the text."),
     ] = None
     anchor: Annotated[
         datetime | None,
-        Meta(
-            description="Where intervals and recurrences count from. "
-            "Default: starts_at, else the creation time."
-        ),
+        about("Where intervals and recurrences count from. Default: starts_at, else the creation time."),
     ] = None
     gap: Annotated[
         Annotated[str, choice("after", "shift", "skip")] | None,
-        Meta(description="A local time that does not exist: after, shift or skip."),
+        about("A local time that does not exist: after, shift or skip."),
     ] = None
     fold: Annotated[
         Annotated[str, choice("first", "second", "both")] | None,
-        Meta(description="A local time that happens twice: first, second or both."),
+        about("A local time that happens twice: first, second or both."),
     ] = None
     seconds: Annotated[
         Annotated[str, choice("first", "last")] | None,
-        Meta(description="Which of six cron fields holds the seconds: first or last. Default: first."),
+        about("Which of six cron fields holds the seconds: first or last. Default: first."),
     ] = None
-    starts_at: Annotated[datetime | None, Meta(description="Nothing fires before this instant.")] = None
-    ends_at: Annotated[datetime | None, Meta(description="Nothing fires after this instant.")] = None
+    starts_at: Annotated[datetime | None, about("Nothing fires before this instant.")] = None
+    ends_at: Annotated[datetime | None, about("Nothing fires after this instant.")] = None
     exclude: Annotated[
         list[str],
         Meta(
@@ -77,9 +74,9 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     ] = []
     target: Annotated[
         TargetJson | None,
-        Meta(description="Who carries it out, such as a handler. Default: the handler with the job's name."),
+        about("Who carries it out, such as a handler. Default: the handler with the job's name."),
     ] = None
-    payload: Annotated[Any, Meta(description="What the handler gets: any JSON up to 256 KiB.")] = None
+    payload: Annotated[Any, about("What the handler gets: any JSON up to 256 KiB.")] = None
     queue: Annotated[str, Meta(max_length=LONGEST_QUEUE, description="Which workers may take it.")] = (
         "default"
     )
@@ -88,7 +85,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         int, Meta(ge=0, le=100, description="Tries after the first one: 3 means at most four attempts.")
     ] = 3
     retry_backoff: Annotated[
-        Backoff, Meta(description="How the wait between attempts grows: fixed, linear or exponential.")
+        Backoff, about("How the wait between attempts grows: fixed, linear or exponential.")
     ] = Backoff.EXPONENTIAL
     retry_base_seconds: Annotated[
         int, Meta(ge=0, le=MONTH, description="The wait before the second attempt.")
@@ -96,24 +93,21 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     retry_max_seconds: Annotated[
         int, Meta(ge=0, le=MONTH, description="The longest wait between attempts.")
     ] = 3600
-    retry_jitter: Annotated[RetryJitter, Meta(description="none, or full: a random part of the wait.")] = (
+    retry_jitter: Annotated[RetryJitter, about("none, or full: a random part of the wait.")] = (
         RetryJitter.NONE
     )
     timeout_seconds: Annotated[int, Meta(ge=1, le=MONTH, description="How long an attempt may take.")] = 300
     missed_window: Annotated[
         MissedWindow | None,
-        Meta(
-            description="What happens to times that were missed: "
-            "SKIP, RUN_ONCE or RUN_ALL (each, one after another)."
-        ),
+        about("What happens to times that were missed: SKIP, RUN_ONCE or RUN_ALL (each, one after another)."),
     ] = None
     max_missed: Annotated[
         int, Meta(ge=0, le=10_000, description="How many missed times RUN_ALL runs at most.")
     ] = 100
     catch_up_seconds: Annotated[
         Annotated[int, Meta(ge=0, le=TEN_YEARS)] | None,
-        Meta(
-            description="A time missed by more than this is not run. "
+        about(
+            "A time missed by more than this is not run. "
             "Default: the setting of this name, else no limit; a day for RUN_ALL."
         ),
     ] = None
@@ -127,8 +121,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         ),
     ] = 60
     overlap: Annotated[
-        Overlap,
-        Meta(description="If the run before has not ended: ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING."),
+        Overlap, about("If the run before has not ended: ALLOW, SKIP, QUEUE_ONE or CANCEL_RUNNING.")
     ] = Overlap.ALLOW
     jitter_seconds: Annotated[
         int,
@@ -138,21 +131,19 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     ] = 0
     expires_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
-        Meta(description="A run that has not started this long after its time is not worth starting."),
+        about("A run that has not started this long after its time is not worth starting."),
     ] = None
     max_runs: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None, Meta(description="How often it fires in all.")
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None, about("How often it fires in all.")
     ] = None
     idempotency_key_template: Annotated[
-        str | None, Meta(description="The key every target receives, such as `report-{{week}}`.")
+        str | None, about("The key every target receives, such as `report-{{week}}`.")
     ] = None
     concurrency_key: Annotated[
-        str | None,
-        Meta(description="So many at a time share it as their queue says: `{{payload.customer}}`."),
+        str | None, about("So many at a time share it as their queue says: `{{payload.customer}}`.")
     ] = None
     dead_letter_target: Annotated[
-        TargetJson | None,
-        Meta(description="Also receives every dead letter of the job: an http or message target."),
+        TargetJson | None, about("Also receives every dead letter of the job: an http or message target.")
     ] = None
     keep_completed_seconds: Annotated[
         int, Meta(ge=0, le=TEN_YEARS, description="How long a completed one-off job is kept.")
@@ -165,10 +156,8 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
             examples=[{"team": "billing"}],
         ),
     ] = {}
-    description: Annotated[
-        Annotated[str, Meta(max_length=10_000)] | None, Meta(description="For people.")
-    ] = None
-    owner: Annotated[Annotated[str, Meta(max_length=200)] | None, Meta(description="Whom to ask.")] = None
+    description: Annotated[Annotated[str, Meta(max_length=10_000)] | None, about("For people.")] = None
+    owner: Annotated[Annotated[str, Meta(max_length=200)] | None, about("Whom to ask.")] = None
 
 
 DEFAULTS = JobSpec(name="", schedule="")

@@ -187,10 +187,9 @@ async def delete_all(
     if final and len(live) < len(jobs):
         gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
         await context.execute("jobs/delete_for_good", job_ids=numbers(gone))
-    stopped = await context.fetchrow(
+    [stopped] = await context.fetch(
         "jobs/cancel_runs", job_ids=numbers(jobs), running=cancel_running, reason="the job was deleted"
     )
-    assert stopped is not None
     told = jobs if any(stopped.values()) else live
     if told:
         detail = {"runs_cancelled": stopped["cancelled"], "runs_asked_to_stop": stopped["requested"]}

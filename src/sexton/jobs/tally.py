@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
-from msgspec import Meta, field
 
 from sexton.errors import Conflict, SextonError
 from sexton.printable import counted
+from sexton.refusal import about
 
 MOST_NAMED = 10
 # So many things with an id are changed together.
@@ -31,10 +31,10 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
 
     counted: ClassVar[str]
 
-    code: Annotated[str, Meta(description="The code of the error.")]
-    message: Annotated[str, Meta(description="What the first of them was refused with.")]
-    hint: Annotated[str | None, Meta(description="What to do about it.")] = None
-    sample: Annotated[list[str], Meta(description="The ids of some of them.")] = field(default_factory=list)
+    code: Annotated[str, about("The code of the error.")]
+    message: Annotated[str, about("What the first of them was refused with.")]
+    hint: Annotated[str | None, about("What to do about it.")] = None
+    sample: Annotated[list[str], about("The ids of some of them.")] = []
 
     @property
     def count(self) -> int:
@@ -63,15 +63,15 @@ class Refusal(RefusedSome, frozen=True, kw_only=True):
 
     counted: ClassVar[str] = "jobs"
 
-    jobs: Annotated[int, Meta(description="How many were.")] = 1
+    jobs: Annotated[int, about("How many were.")] = 1
 
 
 class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
     """One of the jobs that are meant."""
 
-    job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
-    name: Annotated[str, Meta(description="Its name.")]
-    status: Annotated[str, Meta(description="active, paused or completed.")]
+    job_id: Annotated[str, about("The job's id, `j_…`.")]
+    name: Annotated[str, about("Its name.")]
+    status: Annotated[str, about("active, paused or completed.")]
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,28 +81,20 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     estimated: ClassVar[bool] = False
     requested: ClassVar[int] = 0
 
-    dry_run: Annotated[bool, Meta(description="True if nothing was done.")] = False
+    dry_run: Annotated[bool, about("True if nothing was done.")] = False
     matched: Annotated[
-        int, Meta(description="How many jobs are meant; of a call that acts, how many it has gone through.")
+        int, about("How many jobs are meant; of a call that acts, how many it has gone through.")
     ] = 0
-    done: Annotated[int, Meta(description="How many were changed, deleted or run.")] = 0
-    unchanged: Annotated[int, Meta(description="How many were so already.")] = 0
-    refused: Annotated[list[Refusal], Meta(description="Why others were refused, by code.")] = field(
-        default_factory=list
-    )
-    run_ids: Annotated[list[str], Meta(description="The runs that were made.")] = field(default_factory=list)
-    job_ids: Annotated[list[str], Meta(description="With `delete`: the jobs that were deleted.")] = field(
-        default_factory=list
-    )
-    sample: Annotated[list[SampledJob], Meta(description="Some of the jobs, in a dry run.")] = field(
-        default_factory=list
-    )
+    done: Annotated[int, about("How many were changed, deleted or run.")] = 0
+    unchanged: Annotated[int, about("How many were so already.")] = 0
+    refused: Annotated[list[Refusal], about("Why others were refused, by code.")] = []
+    run_ids: Annotated[list[str], about("The runs that were made.")] = []
+    job_ids: Annotated[list[str], about("With `delete`: the jobs that were deleted.")] = []
+    sample: Annotated[list[SampledJob], about("Some of the jobs, in a dry run.")] = []
     through: Annotated[
-        str | None, Meta(description="The last of the jobs, in a dry run: `through` of the call that acts.")
+        str | None, about("The last of the jobs, in a dry run: `through` of the call that acts.")
     ] = None
-    cursor: Annotated[str | None, Meta(description="`after` of the next call; null if no job is left.")] = (
-        None
-    )
+    cursor: Annotated[str | None, about("`after` of the next call; null if no job is left.")] = None
 
     @property
     def refusals(self) -> int:

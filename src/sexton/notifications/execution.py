@@ -93,8 +93,7 @@ async def carry_out_wave(
         counts.update(each)
     if run.cancelled:
         return Release(0.0, "the worker stops; the others go on")
-    row = await context.fetchrow("messages/next_due", most=0)
-    assert row is not None
+    [row] = await context.fetch("messages/next_due", most=0)
     if row["due_at"] is not None and timedelta() < row["due_at"] - row["now"] <= wave.SOON:
         return Snooze(row["due_at"] - row["now"])
     return Success(dict(counts))
@@ -115,7 +114,6 @@ async def _send(context: Context, sender: MessageSender, run: RunContext, policy
 @command
 async def _share(context: Context) -> None:
     """Call for more runs if there is much to send."""
-    row = await context.fetchrow("messages/next_due", most=SHARE * MOST_RUNS)
-    assert row is not None
+    [row] = await context.fetch("messages/next_due", most=SHARE * MOST_RUNS)
     if row["due"] > SHARE:
         await wave.run_soon(context, row["due"] // SHARE, {"shared": True})

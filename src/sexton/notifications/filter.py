@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sexton.errors import InvalidField
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.notifications.model import CAMPAIGN, MESSAGE
 from sexton.postgres.page import LAST_CHARACTER, decode_cursor, encode_cursor, number_in_cursor
-from sexton.refusal import not_found
+from sexton.postgres.row import number_of
 
 MessageSort = Literal["-created_at", "created_at", "user_id", "-user_id"]
 LATEST, OLDEST, RISING, FALLING = get_args(MessageSort)
@@ -55,10 +55,7 @@ class MessageFilter:
 
 
 def campaign_number(ref: str) -> int:
-    number = decode_id(CAMPAIGN, ref)
-    if number is None:
-        raise not_found("campaign", ref)
-    return number
+    return number_of(CAMPAIGN, ref, "campaign")
 
 
 @dataclass(frozen=True, slots=True)

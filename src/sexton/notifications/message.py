@@ -28,7 +28,7 @@ from sexton.notifications.templates.template import LARGEST_VARS, StoredTemplate
 from sexton.postgres.database import by_column
 from sexton.postgres.jsonb import json_text, json_value
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import converted, decoded, each_line, not_found, refuse_nul
+from sexton.refusal import converted, decoded, each_line, refuse_nul
 
 RETRY_SECONDS = 300
 MOST_LINES = 5000
@@ -440,9 +440,7 @@ async def _hold(context: Context, ref: str) -> asyncpg.Record:
     """Lock a message that was not submitted; refuse one that was."""
     number = message_number(ref)
     await lock_sending(context, [number])
-    row = await context.fetchrow("messages/lock", message_id=number)
-    if row is None:
-        raise not_found("notification", ref)
+    row = await context.require("notification", ref, "messages/lock", message_id=number)
     status = row["status"]
     if row["campaign_id"] is not None and await context.fetch("messages/find_marked", message_ids=[number]):
         status = MessageStatus.PROCESSING.value

@@ -10,14 +10,14 @@ import asyncpg
 import msgspec
 
 from sexton.jobs.moment import display
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.notifications.filter import MessageFilter, MessageOrder, MessageSort, campaign_number
 from sexton.notifications.model import CAMPAIGN, MESSAGE, MessageStatus
 from sexton.postgres.estimate import MOST_EXACT, Total
 from sexton.postgres.page import Page, make_page
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import about, not_found
+from sexton.refusal import about
 
 # Messages that are read for a page, and for a count, of a filter that no index finds.
 MOST_READ, MOST_COUNTED = 12_000, 30_000
@@ -152,17 +152,13 @@ async def view(context: Context, number: int) -> NotificationView:
 
 
 async def message_row(context: Context, number: int) -> asyncpg.Record:
-    row = await context.fetchrow("messages/get", message_id=number)
-    if row is None:
-        raise not_found("notification", encode_id(MESSAGE, number))
-    return row
+    return await context.require(
+        "notification", encode_id(MESSAGE, number), "messages/get", message_id=number
+    )
 
 
 def message_number(ref: str) -> int:
-    number = decode_id(MESSAGE, ref)
-    if number is None:
-        raise not_found("notification", ref)
-    return number
+    return number_of(MESSAGE, ref, "notification")
 
 
 def view_of(row: asyncpg.Record) -> NotificationView:

@@ -29,6 +29,7 @@ import asyncpg
 from sexton.postgres.audit_entry import AuditEntry, Source, State, difference, multirange, state_text
 from sexton.postgres.database import Connection, Database, by_column
 from sexton.postgres.partitions import make_missing
+from sexton.refusal import not_found
 
 NAMESPACE = "default"
 #: In the audit: what all namespaces share.
@@ -86,6 +87,13 @@ class Context:
     async def fetchrow(self, statement: str, /, **parameters: Any) -> asyncpg.Record | None:
         own = self._with_own(statement, parameters)
         return await self.database.fetchrow(statement, on=self.connection, **own)
+
+    async def require(self, kind: str, ref: object, statement: str, /, **parameters: Any) -> asyncpg.Record:
+        """The row of a statement; without one, raise that there is no such `kind` of thing."""
+        row = await self.fetchrow(statement, **parameters)
+        if row is None:
+            raise not_found(kind, ref)
+        return row
 
     async def fetchval(self, statement: str, /, **parameters: Any) -> Any:
         own = self._with_own(statement, parameters)

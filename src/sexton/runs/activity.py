@@ -123,8 +123,7 @@ async def read_whole(context: Context, since: datetime, until: datetime) -> list
 async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelta, bool]:
     """Count the next piece of history, at most so much time of it. How much it was, and whether all that can
     be counted is."""
-    mark = await context.fetchrow("activity/lock_mark", patience_seconds=PATIENCE_SECONDS)
-    assert mark is not None
+    [mark] = await context.fetch("activity/lock_mark", patience_seconds=PATIENCE_SECONDS)
     since, safe_until = mark["through"], mark["safe_until"]
     until = min(safe_until, since + longest)
     if until <= since:

@@ -20,7 +20,6 @@ from sexton.postgres.page import (
 )
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import not_found
 from sexton.runs.read import attempt_of, key_of
 from sexton.runs.view import Attempt, DeadGroup, DeadLetter
 
@@ -55,9 +54,7 @@ async def list_dead(
 @query
 async def get_dead(context: Context, run_id: int) -> DeadLetter:
     """One dead letter with its payload and attempts."""
-    row = await context.fetchrow("reading/get_dead", run_id=run_id)
-    if row is None:
-        raise not_found("dead letter", encode_id("r", run_id))
+    row = await context.require("dead letter", encode_id("r", run_id), "reading/get_dead", run_id=run_id)
     tries = await context.fetch("reading/list_attempts", run_id=run_id)
     return _dead(row, payload=json_value(row["payload"]), attempts=[attempt_of(each) for each in tries])
 

@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, field
 
+from sexton.refusal import about
+
 Kind = Literal["jobs", "content", "campaigns"]
 KINDS: tuple[Kind, ...] = ("jobs", "content", "campaigns")
 
@@ -22,8 +24,8 @@ class CalendarFeedSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     ] = field(default_factory=lambda: list(KINDS))
     label: Annotated[
         Annotated[str, Meta(max_length=500)] | None,
-        Meta(description="Of jobs, only those with this label: `name` or `name=value`."),
+        about("Of jobs, only those with this label: `name` or `name=value`."),
     ] = None
     timezone: Annotated[
-        Annotated[str, Meta(max_length=64)], Meta(description="The zone whose days count what fires often.")
+        Annotated[str, Meta(max_length=64)], about("The zone whose days count what fires often.")
     ] = "UTC"

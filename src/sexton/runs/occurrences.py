@@ -19,7 +19,6 @@ from sexton.jobs.planning import after_pause
 from sexton.jobs.stored import StoredJob
 from sexton.model import JobStatus, SkipReason, encode_id
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import not_found
 from sexton.runs.view import OccurrenceRecord
 from sexton.schedules import Schedule
 
@@ -85,9 +84,7 @@ class Timeline:
         reach = {"job_id": job_id, "start": start, "end": end, "limit": limit}
         async with context.open.transaction(isolation="repeatable_read"):
             now = await context.time()
-            row = await context.fetchrow("reading/get_job", job_id=job_id)
-            if row is None:
-                raise not_found("job", encode_id("j", job_id))
+            row = await context.require("job", encode_id("j", job_id), "reading/get_job", job_id=job_id)
             timer = await context.fetchrow("reading/get_timer", job_id=job_id)
             old = await context.fetch("reading/list_job_periods", job_id=job_id)
             live = await context.fetch("reading/list_fired_occurrences", **reach)

@@ -14,7 +14,7 @@ from asyncpg import Record
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
 from sexton.jobs.spread import jitter_of
-from sexton.model import RunStatus, decode_id, encode_id
+from sexton.model import RunStatus, encode_id
 from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import (
     MOST_ROWS,
@@ -24,7 +24,7 @@ from sexton.postgres.page import (
     encode_cursor,
     make_page,
 )
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import not_found
 from sexton.runs.filter import RunFilter
@@ -58,10 +58,7 @@ UNKNOWN_OF_ENDED = dict.fromkeys(("next_attempt_at", "lease_until"))
 
 def run_number(text: str) -> int:
     """The number behind `r_…`."""
-    number = decode_id("r", text)
-    if number is None:
-        raise not_found("run", text)
-    return number
+    return number_of("r", text, "run")
 
 
 @query

@@ -13,10 +13,11 @@ from sexton.jobs.change import find
 from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import StoredJob, concurrency_key_of_run
 from sexton.jobs.tally import check_expected
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.estimate import Total, total
+from sexton.postgres.row import number_of
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, not_found
+from sexton.refusal import about
 from sexton.runs.dead_letters import list_dead
 from sexton.runs.trigger import step_of
 from sexton.runs.view import DeadLetter
@@ -180,14 +181,9 @@ def _tell(
 
 
 async def _lock(context: Context, run_id: str) -> asyncpg.Record:
-    number = decode_id("r", run_id)
-    only: dict[str, Any] = dict.fromkeys(("job_id", "error_group", "reason", "died_until"))
-    letter = number is not None and await context.fetchrow(
-        "recording/lock_dead", run_id=number, **only, limit=1
-    )
-    if not letter:
-        raise not_found("dead letter", run_id)
-    return letter
+    number = number_of("r", run_id, "dead letter")
+    only = dict.fromkeys(("job_id", "error_group", "reason", "died_until"))
+    return await context.require("dead letter", run_id, "recording/lock_dead", run_id=number, **only, limit=1)
 
 
 async def _redrive(

@@ -8,7 +8,6 @@ from shlex import quote
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
-from msgspec import Meta
 
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import LockedJob, Verdict, accept, hold, lane_ids, tell
@@ -16,7 +15,7 @@ from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, encode_id
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import not_found
+from sexton.refusal import about, not_found
 from sexton.runs.read import get_run, run_number
 from sexton.security.quotas import Grant, take_runs
 from sexton.targets.key import manual_key
@@ -28,14 +27,12 @@ MICROSECOND = timedelta(microseconds=1)
 class Backfill(msgspec.Struct, frozen=True, kw_only=True):
     """What a backfill did, or with `dry_run` would do. `left_out` still have a run, or are yet to fire."""
 
-    job_id: Annotated[str, Meta(description="The job's id, `j_…`.")]
-    dry_run: Annotated[bool, Meta(description="True if nothing was run.")]
-    scheduled_at: Annotated[list[datetime], Meta(description="The occurrences that are run, or would be.")]
-    left_out: Annotated[
-        list[datetime], Meta(description="Occurrences that have a live run, or are yet to fire.")
-    ]
-    run_ids: Annotated[list[str], Meta(description="The new runs, in order.")]
-    warnings: Annotated[list[str], Meta(description="What is allowed but probably not meant.")]
+    job_id: Annotated[str, about("The job's id, `j_…`.")]
+    dry_run: Annotated[bool, about("True if nothing was run.")]
+    scheduled_at: Annotated[list[datetime], about("The occurrences that are run, or would be.")]
+    left_out: Annotated[list[datetime], about("Occurrences that have a live run, or are yet to fire.")]
+    run_ids: Annotated[list[str], about("The new runs, in order.")]
+    warnings: Annotated[list[str], about("What is allowed but probably not meant.")]
 
 
 @command

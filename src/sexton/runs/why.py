@@ -13,7 +13,6 @@ from sexton.jobs.read import view
 from sexton.jobs.stored import StoredJob
 from sexton.model import RunStatus, SkipReason, Trigger, encode_id
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import not_found
 from sexton.runs.filter import RunFilter
 from sexton.runs.occurrences import MOST_OCCURRENCES, Entry, Timeline
 from sexton.runs.read import list_runs
@@ -90,9 +89,7 @@ async def _span(
     context: Context, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
 ) -> tuple[datetime, datetime]:
     """The range of time that `why` looks at."""
-    row = await context.fetchrow("reading/get_job", job_id=job_id)
-    if row is None:
-        raise not_found("job", encode_id("j", job_id))
+    row = await context.require("job", encode_id("j", job_id), "reading/get_job", job_id=job_id)
     schedule = StoredJob(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at

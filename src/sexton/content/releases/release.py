@@ -38,6 +38,7 @@ from sexton.jobs.moment import Moment, read_moment, shifted
 from sexton.jobs.spec import JobSpec
 from sexton.model import Backoff, JobStatus, MissedWindow, decode_id, encode_id
 from sexton.postgres.audit_entry import State
+from sexton.postgres.row import number_of
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import check_text, not_found
 from sexton.targets.run import describe
@@ -201,11 +202,8 @@ async def remove_item(context: Context, ref: str, schedule_id: str) -> ReleaseVi
 
 
 async def lock_release(context: Context, ref: str) -> asyncpg.Record:
-    number = decode_id(RELEASE, ref)
-    row = number is not None and await context.fetchrow("content/lock_release", release_id=number)
-    if not row:
-        raise not_found("release", ref)
-    return row
+    number = number_of(RELEASE, ref, "release")
+    return await context.require("release", ref, "content/lock_release", release_id=number)
 
 
 @command
@@ -284,10 +282,8 @@ async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
 
 async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
     """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
-    number = decode_id(RELEASE, ref)
-    row = number is not None and await context.fetchrow("content/find_release", release_id=number)
-    if not row:
-        raise not_found("release", ref)
+    number = number_of(RELEASE, ref, "release")
+    row = await context.require("release", ref, "content/find_release", release_id=number)
     items = await context.fetch("content/list_items", release_id=number)
     findings = await _ask(context, settings, row, items)
     findings += await _find(context, row, items)

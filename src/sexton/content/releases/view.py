@@ -15,10 +15,10 @@ from sexton.content.read import STATUS_OF_ITEM, STATUS_OF_RUN
 from sexton.content.releases.preflight import ReleaseFinding
 from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import display
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
@@ -79,8 +79,7 @@ class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def get_release(context: Context, ref: str) -> ReleaseView:
-    number = decode_id(RELEASE, ref)
-    found = [] if number is None else await release_views(context, [number])
+    found = await release_views(context, [number_of(RELEASE, ref, "release")])
     if not found:
         raise not_found("release", ref)
     return found[0]

@@ -21,7 +21,7 @@ from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_text
 
 LONGEST_NAME = 200
 MOST_COUNTED = 1_000_000
@@ -87,11 +87,8 @@ async def put_segment(context: Context, name: str, spec: SegmentSpec) -> Segment
 @query
 async def get_segment(context: Context, name: str) -> SegmentView:
     """With the number of recipients that meet it."""
-    row = await context.fetchrow("campaigns/get_segment", name=name)
-    if row is None:
-        raise not_found("segment", name)
-    counted = await context.fetchrow("campaigns/count_filter", filter=row["path"], most=MOST_COUNTED)
-    assert counted is not None
+    row = await context.require("segment", name, "campaigns/get_segment", name=name)
+    [counted] = await context.fetch("campaigns/count_filter", filter=row["path"], most=MOST_COUNTED)
     return _segment(row, counted["recipients"])
 
 
@@ -103,9 +100,7 @@ async def list_segments(context: Context, *, cursor: str | None, limit: int) -> 
 
 @command
 async def delete_segment(context: Context, name: str) -> None:
-    row = await context.fetchrow("campaigns/get_segment", name=name)
-    if row is None:
-        raise not_found("segment", name)
+    row = await context.require("segment", name, "campaigns/get_segment", name=name)
     await context.execute("campaigns/delete_segment", name=name)
     context.changed("segment.deleted", name, name, before={"filter": msgspec.json.decode(row["filter"])})
 
@@ -187,10 +182,7 @@ async def get_audience(context: Context, name: str) -> AudienceView:
 
 
 async def find_list(context: Context, name: str) -> asyncpg.Record:
-    row = await context.fetchrow("campaigns/find_audience", name=name)
-    if row is None:
-        raise not_found("list", name)
-    return row
+    return await context.require("list", name, "campaigns/find_audience", name=name)
 
 
 @query

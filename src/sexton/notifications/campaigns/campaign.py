@@ -32,6 +32,7 @@ from sexton.notifications.campaigns.spec import (
 )
 from sexton.notifications.campaigns.timing import first_possible, whole_second
 from sexton.notifications.campaigns.view import CampaignView, view
+from sexton.notifications.filter import campaign_number
 from sexton.notifications.model import CAMPAIGN, QUEUE
 from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.spec import QuietRange
@@ -39,7 +40,7 @@ from sexton.notifications.templates.template import StoredTemplate, read_templat
 from sexton.postgres.audit_entry import State
 from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import aware, check_text, not_found
+from sexton.refusal import aware, check_text
 from sexton.runs.trigger import run_each
 from sexton.schedules.once import read_time
 
@@ -226,11 +227,7 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
 
 
 async def lock(context: Context, ref: str) -> asyncpg.Record:
-    number = decode_id(CAMPAIGN, ref)
-    row = number is not None and await context.fetchrow("campaigns/lock", campaign_id=number)
-    if not row:
-        raise not_found("campaign", ref)
-    return row
+    return await context.require("campaign", ref, "campaigns/lock", campaign_id=campaign_number(ref))
 
 
 async def conduct_now(context: Context, row: asyncpg.Record) -> None:

@@ -31,8 +31,7 @@ async def check_campaign(context: Context, number: int) -> CampaignCheck:
     shown = await view(context, number)
     if shown.check is not None:
         return shown.check
-    row = await context.fetchrow("campaigns/get", campaign_id=number)
-    assert row is not None
+    [row] = await context.fetch("campaigns/get", campaign_id=number)
     return await _look(context, row)
 
 
@@ -49,7 +48,7 @@ async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> Ca
     zones: dict[str, int] = {}
     reached, looked_at, whole = 0, 0, False
     while looked_at < MOST_LOOKED_AT and not whole:
-        found = await context.fetchrow(
+        [found] = await context.fetch(
             statement,
             after=reached,
             limit=SLICE,
@@ -59,7 +58,6 @@ async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> Ca
             topic=row["topic"],
             **named,
         )
-        assert found is not None
         for name in SUMMED:
             sums[name] += found[name]
         for name, count in msgspec.json.decode(found["zones"] or "{}").items():

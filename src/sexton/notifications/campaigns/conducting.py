@@ -116,8 +116,7 @@ async def _lock(context: Context, run: RunContext, number: int) -> asyncpg.Recor
 
 async def _again(context: Context, row: asyncpg.Record) -> asyncpg.Record:
     """The row as the open transaction has left it."""
-    found = await context.fetchrow("campaigns/lock", campaign_id=row["id"])
-    assert found is not None
+    [found] = await context.fetch("campaigns/lock", campaign_id=row["id"])
     return found
 
 
@@ -171,8 +170,7 @@ async def _look(context: Context, row: asyncpg.Record) -> Outcome:
     await open_chunks(context, row)
     canary = _canary_only(row)
     standing = await _standing(context, row, canary)
-    progress = await context.fetchrow("campaigns/progress", campaign_id=row["id"])
-    assert progress is not None
+    [progress] = await context.fetch("campaigns/progress", campaign_id=row["id"])
     if row["started_at"] is not None and _sample_due(row):
         await context.execute(
             "campaigns/sample", now=row["now"], count=settled(progress), campaign_id=row["id"]
@@ -261,8 +259,7 @@ def most_open(workers: int, rate: float | None) -> int:
 
 
 async def _standing(context: Context, row: asyncpg.Record, canary: bool) -> asyncpg.Record:
-    standing = await context.fetchrow("campaigns/count_open", campaign_id=row["id"], canary_only=canary)
-    assert standing is not None
+    [standing] = await context.fetch("campaigns/count_open", campaign_id=row["id"], canary_only=canary)
     return standing
 
 

@@ -111,14 +111,13 @@ async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -
         statement, named["audience_id"] = "campaigns/expand_list", row["audience_id"]
     while True:
         known = list(times.times.items())
-        found = await context.fetchrow(
+        [found] = await context.fetch(
             statement,
             zones=[name for name, _ in known],
             due=[time.at for _, time in known],
             timings=[json_or_null(time.note) for _, time in known],
             **named,
         )
-        assert found is not None
         if found["strangers"] is None:
             return found
         times.learn(found["strangers"])

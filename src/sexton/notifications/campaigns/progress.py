@@ -12,11 +12,10 @@ from typing import Annotated
 
 import msgspec
 
-from sexton.model import decode_id
 from sexton.notifications.campaigns.view import view
-from sexton.notifications.model import CAMPAIGN
+from sexton.notifications.filter import campaign_number
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import about, not_found
+from sexton.refusal import about
 
 MOST_WAVES, MOST_EVENTS, MOST_MINUTES = 200, 200, 180
 # Messages that are counted; a chunk has at most 5,000.
@@ -90,9 +89,7 @@ class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def read_progress(context: Context, ref: str) -> CampaignProgress:
-    number = decode_id(CAMPAIGN, ref)
-    if number is None:
-        raise not_found("campaign", ref)
+    number = campaign_number(ref)
     await view(context, number)
     waves = await context.fetch("campaigns/list_waves", limit=MOST_WAVES, campaign_id=number)
     counts = await context.fetch("campaigns/list_pace", most=MOST_MESSAGES, campaign_id=number)

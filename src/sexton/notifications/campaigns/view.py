@@ -10,9 +10,10 @@ import msgspec
 
 from sexton.jobs.filter import pattern_of
 from sexton.jobs.moment import local_text
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.notifications.campaigns.spec import CampaignSort, CampaignStatus, WhenPast
 from sexton.notifications.campaigns.timing import first_possible
+from sexton.notifications.filter import campaign_number
 from sexton.notifications.model import CAMPAIGN
 from sexton.postgres.estimate import Total, total
 from sexton.postgres.jsonb import json_value
@@ -26,7 +27,7 @@ from sexton.postgres.page import (
 )
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
-from sexton.refusal import about, not_found
+from sexton.refusal import about
 
 
 class CampaignCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -111,10 +112,7 @@ class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def get_campaign(context: Context, ref: str) -> CampaignView:
-    number = decode_id(CAMPAIGN, ref)
-    if number is None:
-        raise not_found("campaign", ref)
-    return await view(context, number)
+    return await view(context, campaign_number(ref))
 
 
 @query
@@ -174,15 +172,12 @@ async def count_campaigns(
 
 @query
 async def view(context: Context, number: int) -> CampaignView:
-    row = await context.fetchrow("campaigns/get", campaign_id=number)
-    if row is None:
-        raise not_found("campaign", encode_id(CAMPAIGN, number))
+    row = await context.require("campaign", encode_id(CAMPAIGN, number), "campaigns/get", campaign_id=number)
     return _show(row, await _progress(context, number))
 
 
 async def _progress(context: Context, number: int) -> asyncpg.Record:
-    progress = await context.fetchrow("campaigns/progress", campaign_id=number)
-    assert progress is not None
+    [progress] = await context.fetch("campaigns/progress", campaign_id=number)
     return progress
 
 

@@ -3,7 +3,6 @@ token that opens this one inbox for a while."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -13,12 +12,12 @@ from msgspec import Meta
 
 from sexton import clock
 from sexton.errors import InvalidField
-from sexton.model import decode_id, encode_id
+from sexton.model import encode_id
 from sexton.notifications.model import MESSAGE
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_text
 from sexton.security.keys import read_pepper
 from sexton.security.token import seal, unseal
 
@@ -145,7 +144,9 @@ async def mark_inbox(context: Context, user_id: str, spec: MarkSpec) -> list[Inb
     rows = await context.fetch(
         "inbox/mark",
         user_id=user_id,
-        ids=None if spec.item_ids is None else _numbers(spec.item_ids),
+        ids=None
+        if spec.item_ids is None
+        else [number_of(ITEM, each, "inbox item") for each in spec.item_ids],
         read=spec.read,
         archived=spec.archived,
     )
@@ -168,13 +169,3 @@ def shown(row: asyncpg.Record) -> InboxItem:
         notification_id=encode_id(MESSAGE, row["message_id"]),
         parts=msgspec.json.decode(row["parts"]),
     )
-
-
-def _numbers(ids: Sequence[str]) -> list[int]:
-    found = []
-    for each in ids:
-        number = decode_id(ITEM, each)
-        if number is None:
-            raise not_found("inbox item", each)
-        found.append(number)
-    return found

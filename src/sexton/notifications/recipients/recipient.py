@@ -66,8 +66,7 @@ async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> 
     """Make a recipient, or make one what the specification says."""
     check_user_id(user_id)
     columns = columns_of(spec)
-    row = await context.fetchrow("recipients/put", user_id=user_id, **columns)
-    assert row is not None
+    [row] = await context.fetch("recipients/put", user_id=user_id, **columns)
     await follow_recipients(context, [user_id])
     # The audit says what was changed, not to what: it outlasts the recipient.
     context.changed(
@@ -81,9 +80,7 @@ async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> 
 @command
 async def change_recipient(context: Context, user_id: str, changes: Mapping[str, Any]) -> RecipientView:
     """Change some fields; null clears one."""
-    row = await context.fetchrow("recipients/lock", user_id=user_id)
-    if row is None:
-        raise not_found("recipient", user_id)
+    row = await context.require("recipient", user_id, "recipients/lock", user_id=user_id)
     stored = {name: _loaded(row, name) for name in COLUMNS}
     for name in changes:
         if name not in COLUMNS:
@@ -93,9 +90,7 @@ async def change_recipient(context: Context, user_id: str, changes: Mapping[str,
 
 @query
 async def get_recipient(context: Context, user_id: str) -> RecipientView:
-    row = await context.fetchrow("recipients/get", user_id=user_id)
-    if row is None:
-        raise not_found("recipient", user_id)
+    row = await context.require("recipient", user_id, "recipients/get", user_id=user_id)
     return view(row)
 
 
@@ -166,8 +161,7 @@ async def erase_recipient(context: Context, user_id: str, *, reason: str | None 
     kept about the addresses. The audit certifies it."""
     now = await context.time()
     recurring = await forget_recipient(context, user_id)
-    row = await context.fetchrow("recipients/erase", user_id=user_id)
-    assert row is not None
+    [row] = await context.fetch("recipients/erase", user_id=user_id)
     found = {**dict(row), "notification_schedules": recurring}
     rows = {name: count for name, count in found.items() if count}
     if not rows:

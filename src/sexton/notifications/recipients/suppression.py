@@ -61,8 +61,7 @@ async def put_suppression(
         addresses=[normal],
         reasons=[check_text(spec.reason, "reason", 500)],
     )
-    row = await context.fetchrow("suppressions/get", channel=channel, address=normal)
-    assert row is not None
+    [row] = await context.fetch("suppressions/get", channel=channel, address=normal)
     context.changed("suppression.set", f"{channel}/{normal}", after={"reason": row["reason"]})
     return SuppressionView(**dict(row))
 

@@ -118,8 +118,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
     _check(spec)
     event_id = spec.event_id or uuid4().hex
     named = {"digest_id": digest["id"]}
-    gathering = await context.fetchrow("digests/lock_gathering", user_id=spec.user_id, key=spec.key, **named)
-    assert gathering is not None
+    [gathering] = await context.fetch("digests/lock_gathering", user_id=spec.user_id, key=spec.key, **named)
     if spec.event_id is not None:
         known = await context.fetchrow("digests/get_event", event_id=event_id, **named)
         if known is not None:
@@ -148,8 +147,7 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
         name,
         detail={"event_id": event_id, "notification_id": encode_id(MESSAGE, number)},
     )
-    found = await context.fetchrow("digests/get_event", event_id=event_id, **named)
-    assert found is not None
+    [found] = await context.fetch("digests/get_event", event_id=event_id, **named)
     return _event(found)
 
 

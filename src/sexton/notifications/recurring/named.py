@@ -11,7 +11,7 @@ import msgspec
 
 from sexton.postgres.page import Page, make_page
 from sexton.postgres.transaction import Context
-from sexton.refusal import check_text, not_found
+from sexton.refusal import check_text
 
 LONGEST_NAME = 200
 
@@ -46,10 +46,7 @@ class NamedTable(Generic[View]):
         return shown
 
     async def find(self, context: Context, name: str) -> asyncpg.Record:
-        row = await context.fetchrow(self.getting, name=name)
-        if row is None:
-            raise not_found(self.noun, name)
-        return row
+        return await context.require(self.noun, name, self.getting, name=name)
 
     async def page(self, context: Context, cursor: str | None, limit: int) -> Page[View]:
         """By name."""

@@ -29,9 +29,9 @@ from sexton.notifications.recurring.spec import RecurringChanges, RecurringSpec
 from sexton.notifications.spec import NotificationSpec
 from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page, make_page, number_in_cursor
-from sexton.postgres.row import from_row
+from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, aware, not_found
+from sexton.refusal import about, aware
 from sexton.schedules import Schedule, parse
 from sexton.schedules.once import read_time
 from sexton.targets.run import RunContext
@@ -308,18 +308,16 @@ def _start(text: str | None, zone: str, now: datetime) -> datetime:
 
 
 async def _find(context: Context, ref: str, *, locked: bool = False) -> asyncpg.Record:
-    number = decode_id(SCHEDULE, ref)
-    row = number is not None and await context.fetchrow(
-        "recurring/lock" if locked else "recurring/get", id=number
+    return await context.require(
+        "schedule of notifications",
+        ref,
+        "recurring/lock" if locked else "recurring/get",
+        id=number_of(SCHEDULE, ref, "schedule of notifications"),
     )
-    if not row:
-        raise not_found("schedule of notifications", ref)
-    return row
 
 
 async def _view(context: Context, number: int) -> RecurringView:
-    row = await context.fetchrow("recurring/get", id=number)
-    assert row is not None
+    [row] = await context.fetch("recurring/get", id=number)
     return _show(row)
 
 

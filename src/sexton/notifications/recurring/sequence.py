@@ -26,7 +26,7 @@ from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import Page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_text
 
 DAY = timedelta(days=1)
 
@@ -134,9 +134,9 @@ async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
 @query
 async def get_member(context: Context, name: str, user_id: str) -> MemberView:
     row = await SEQUENCES.find(context, name)
-    member = await context.fetchrow("sequences/get_member", sequence_id=row["id"], user_id=user_id)
-    if member is None:
-        raise not_found("member", user_id)
+    member = await context.require(
+        "member", user_id, "sequences/get_member", sequence_id=row["id"], user_id=user_id
+    )
     found = await context.fetch("sequences/list_messages", ids=list(member["message_ids"]))
     return MemberView(
         user_id=user_id,

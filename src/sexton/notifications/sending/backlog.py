@@ -54,10 +54,9 @@ class MessageBacklog(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def read_backlog(context: Context, *, drain_seconds: int) -> MessageBacklog:
-    row = await context.fetchrow(
+    [row] = await context.fetch(
         "campaigns/backlog", most=MOST_COUNTED, sample=SAMPLE, drain_seconds=drain_seconds
     )
-    assert row is not None
     depth = row["single_due"] + row["campaign_due"]
     oldest = row["oldest_due_at"]
     age = 0.0 if oldest is None or not depth else max(0.0, (row["now"] - oldest).total_seconds())

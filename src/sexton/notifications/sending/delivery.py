@@ -55,7 +55,7 @@ async def _record(context: Context, provider: str, events: Sequence[DeliveryEven
     about_ = [(row, events[row["place"]]) for row in rows]
     if not about_:
         return ReportTaken(events=len(events), matched=0, noted=0)
-    row = await context.fetchrow(
+    [row] = await context.fetch(
         "delivery/record",
         message_ids=[row["id"] for row, _ in about_],
         kinds=[EventKind(event.event).value for _, event in about_],
@@ -64,7 +64,6 @@ async def _record(context: Context, provider: str, events: Sequence[DeliveryEven
         statuses=[STATUSES.get(event.event) for _, event in about_],
         reasons=[event.reason or event.code for _, event in about_],
     )
-    assert row is not None
     await _suppress(context, about_)
     return ReportTaken(events=len(events), matched=len(about_), noted=row["noted"])
 

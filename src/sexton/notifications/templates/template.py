@@ -304,10 +304,8 @@ async def get_stored(context: Context, template_id: str, version: int | None) ->
 
 
 async def _row(context: Context, template_id: str, version: int | None) -> asyncpg.Record:
-    row = await context.fetchrow("templates/get", template_id=template_id, version=version)
-    if row is None:
-        raise not_found("template", template_id if version is None else f"{template_id} of version {version}")
-    return row
+    ref = template_id if version is None else f"{template_id} of version {version}"
+    return await context.require("template", ref, "templates/get", template_id=template_id, version=version)
 
 
 def _texts(spec: TemplateSpec) -> dict[str, dict[str, str]]:
