@@ -2,17 +2,13 @@
 -- the filters that are given count, and each finds its index.
 with looked as materialized (
     select *
-    from sexton.content_schedules
+    from sexton.content_schedules as plan
     where namespace = :namespace and recurrence_rule is null
         and (scheduled_at, id) > (:after_at::timestamptz, :after_id::bigint)
         and scheduled_at >= :start and scheduled_at < :end
         and (cancelled_at is not null) = :cancelled::boolean
-        and (:schedule_id::bigint is null or id = :schedule_id)
-        and (:entity_type::text is null or entity_type = :entity_type)
-        and (:entity_id::text is null or entity_id = :entity_id)
-        and (:created_by::text is null or created_by = :created_by)
-        and (:adapter::text is null or adapter = :adapter)
         and (:action::text is null or action = :action)
+-- include: plan_chosen
     order by scheduled_at, id
     limit :limit
 )

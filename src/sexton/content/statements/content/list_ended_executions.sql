@@ -19,10 +19,6 @@ where plan.namespace = :namespace and ended.recorded_at > :first and ended.recor
         or (ended.recorded_at, coalesce(ended.run_id, 0), ended.scheduled_at, plan.id)
             < (:last, :run_id, :scheduled_at::timestamptz, :plan_id::bigint))
     and (:statuses::text[] is null or coalesce(item.result, ended.status) = any (:statuses))
-    and (:schedule_id::bigint is null or plan.id = :schedule_id)
-    and (:entity_type::text is null or plan.entity_type = :entity_type)
-    and (:entity_id::text is null or plan.entity_id = :entity_id)
-    and (:created_by::text is null or plan.created_by = :created_by)
-    and (:adapter::text is null or plan.adapter = :adapter)
+-- include: plan_chosen
 order by ended.recorded_at desc, coalesce(ended.run_id, 0) desc, ended.scheduled_at desc, plan.id desc
 limit :limit

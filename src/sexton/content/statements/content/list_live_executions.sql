@@ -8,10 +8,6 @@ join sexton.content_schedules as plan on plan.job_id = run.job_id
 left join sexton.nodes as node on node.id = run.node
 where plan.namespace = :namespace
     and (:run_id::bigint is null or (run.id, plan.id) < (:run_id, :plan_id::bigint))
-    and (:schedule_id::bigint is null or plan.id = :schedule_id)
-    and (:entity_type::text is null or plan.entity_type = :entity_type)
-    and (:entity_id::text is null or plan.entity_id = :entity_id)
-    and (:created_by::text is null or plan.created_by = :created_by)
-    and (:adapter::text is null or plan.adapter = :adapter)
+-- include: plan_chosen
 order by run.id desc, plan.id desc
 limit :limit

@@ -1,12 +1,3 @@
--- As list_releases, the last first.
-select id, scheduled_at,
-       (select count(*) from sexton.content_schedules as item where item.release_id = release.id) as items
-from sexton.content_releases as release
-where namespace = :namespace
-    and (:created_by::text is null or created_by = :created_by)
-    and (:start::timestamptz is null or scheduled_at >= :start)
-    and (:end::timestamptz is null or scheduled_at <= :end)
-    and (:pattern::text is null or note ilike :pattern)
-    and (scheduled_at, id) < (:place_at, :place_id)
-order by scheduled_at desc, id desc
-limit :limit
+-- Releases of a namespace in the order of their time, the last first.
+-- include: chosen_releases
+select * from found where (scheduled_at, id) < (:place_at, :place_id) order by scheduled_at desc, id desc limit :limit

@@ -9,10 +9,6 @@ left join sexton.jobs as job on job.id = plan.job_id
 left join sexton.timers as timer on timer.job_id = plan.job_id
 where plan.namespace = :namespace and plan.recurrence_rule is not null
     and least(plan.scheduled_at, plan.created_at) < :end
-    and (:schedule_id::bigint is null or plan.id = :schedule_id)
-    and (:entity_type::text is null or plan.entity_type = :entity_type)
-    and (:entity_id::text is null or plan.entity_id = :entity_id)
-    and (:created_by::text is null or plan.created_by = :created_by)
-    and (:adapter::text is null or plan.adapter = :adapter)
+-- include: plan_chosen
 order by plan.scheduled_at, plan.id
 limit :limit

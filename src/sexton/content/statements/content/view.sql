@@ -11,18 +11,7 @@ select plan.*, plan.error as item_error, timer.scheduled_at as timer_at,
 from sexton.content_schedules as plan
 left join sexton.jobs as job on job.id = plan.job_id
 left join sexton.timers as timer on timer.job_id = plan.job_id
-left join lateral (
-    select run.state, run.error, run.attempt from sexton.runs as run
-    where run.job_id = plan.job_id
-    order by run.scheduled_at desc
-    limit 1
-) as live on true
-left join lateral (
-    select ended.status, ended.scheduled_at, ended.reason, ended.error, ended.attempt from sexton.history as ended
-    where ended.job_id = plan.job_id and ended.recorded_at >= plan.created_at
-    order by ended.recorded_at desc
-    limit 1
-) as latest on true
+-- include: plan_runs
 left join lateral (
     select ended.finished_at from sexton.history as ended
     where ended.job_id = plan.job_id and ended.recorded_at >= plan.created_at and ended.status = 'success'

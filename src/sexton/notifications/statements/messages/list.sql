@@ -1,27 +1,24 @@
--- Messages of a namespace, the latest first. Of the next :most those that a filter means, and the last one whether it is
--- meant or not: the next page goes on behind it.
-select messages.id, messages.user_id, messages.place, messages.place < :most or (
--- include: message_meant
-    and (:statuses::text[] is null or
--- include: message_status
-    = any (:statuses::text[]))
-) as meant
-from (
+-- Messages of a namespace, the latest first. Looks at the next :most of them: those that the filter means, and the last one,
+-- behind which the next page begins.
+with next as (
+    select id, user_id, status, campaign_id, template_id, due_at
+    from sexton.messages
+    where namespace = :namespace and id < :place
+    order by id desc
+    limit :most
+),
+messages as (
     -- Numbered behind the bound: else PostgreSQL may sort all of them.
-    select next.*, row_number() over (order by next.id desc) as place
-    from (
-        select messages.id, messages.user_id, messages.status, messages.campaign_id, messages.template_id, messages.due_at
-        from sexton.messages
-        where messages.namespace = :namespace and messages.id < :place
-        order by messages.id desc
-        limit :most
-    ) as next
-) as messages
-where messages.place = :most or (
+    select messages.*, row_number() over (order by messages.id desc) as place, (
 -- include: message_meant
     and (:statuses::text[] is null or
 -- include: message_status
     = any (:statuses::text[]))
+    ) as meant
+    from next as messages
 )
+select messages.id, messages.user_id, messages.place, messages.meant
+from messages
+where messages.meant or messages.place = :most
 order by messages.id desc
 limit :limit

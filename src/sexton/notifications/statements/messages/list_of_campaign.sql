@@ -1,28 +1,25 @@
--- Messages of a campaign, by the ids of their recipients. Of the next :most those that a filter means, and the last one whether it is
--- meant or not: the next page goes on behind it.
-select messages.id, messages.user_id, messages.place, messages.place < :most or (
+-- Messages of a campaign, by the ids of their recipients. Looks at the next :most of them: those that the filter means, and the last one,
+-- behind which the next page begins.
+with next as (
+    select id, user_id, status, campaign_id, template_id, due_at, namespace
+    from sexton.messages
+    where campaign_id = :campaign_id and user_id > :place
+    order by user_id
+    limit :most
+),
+messages as (
+    -- Numbered behind the bound, and the namespace behind it: PostgreSQL, which knows little of a ledger that has just been
+    -- written, takes the messages of a campaign for few, and would sort all of them.
+    select messages.*, row_number() over (order by messages.user_id) as place, (
 -- include: message_meant
     and (:statuses::text[] is null or
 -- include: message_status
     = any (:statuses::text[]))
-) as meant
-from (
-    -- Numbered behind the bound, and the namespace behind it: else PostgreSQL, which knows little of a ledger that has just been written,
-    -- takes the messages of a campaign for few, and sorts all of them.
-    select next.*, row_number() over (order by next.user_id) as place
-    from (
-        select messages.id, messages.user_id, messages.status, messages.campaign_id, messages.template_id, messages.due_at, messages.namespace
-        from sexton.messages
-        where messages.campaign_id = :campaign_id and messages.user_id > :place
-        order by messages.user_id
-        limit :most
-    ) as next
-) as messages
-where messages.namespace = :namespace and (messages.place = :most or (
--- include: message_meant
-    and (:statuses::text[] is null or
--- include: message_status
-    = any (:statuses::text[]))
-))
+    ) as meant
+    from next as messages
+)
+select messages.id, messages.user_id, messages.place, messages.meant
+from messages
+where messages.namespace = :namespace and (messages.meant or messages.place = :most)
 order by messages.user_id
 limit :limit

@@ -1,4 +1,4 @@
-select user_id, email, phone, devices::text, addresses::text, timezone, locale, quiet_hours::text, opt_outs::text,
-       caps::text, fields::text, created_at, updated_at
+select
+-- include: recipient_columns
 from sexton.recipients
 where namespace = :namespace and user_id = :user_id

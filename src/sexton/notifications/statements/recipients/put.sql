@@ -12,5 +12,5 @@ on conflict (namespace, user_id) do update
 set email = excluded.email, phone = excluded.phone, devices = excluded.devices, addresses = excluded.addresses,
     timezone = excluded.timezone, locale = excluded.locale, quiet_hours = excluded.quiet_hours,
     opt_outs = excluded.opt_outs, caps = excluded.caps, fields = excluded.fields, updated_at = excluded.updated_at
-returning user_id, email, phone, devices::text, addresses::text, timezone, locale, quiet_hours::text, opt_outs::text,
-    caps::text, fields::text, created_at, updated_at, xmax = 0 as created
+returning xmax = 0 as created,
+-- include: recipient_columns

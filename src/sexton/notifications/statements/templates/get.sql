@@ -1,6 +1,6 @@
 -- A version of a template; the latest if none is named.
 select template.template_id, version.version, template.version as latest, version.parts::text, version.variables::text,
-       version.defaults::text, version.created_by, version.created_at, template.created_at as first_at, template.deleted_at
+       version.defaults::text, version.created_by, version.created_at, template.deleted_at
 from sexton.templates as template
 join sexton.template_versions as version
     on version.namespace = template.namespace and version.template_id = template.template_id

@@ -1,11 +1,3 @@
--- Templates of a namespace with their latest versions, by their ids, of those that begin so.
-select template.template_id, version.version, template.version as latest, version.parts::text, version.variables::text,
-       version.defaults::text, version.created_by, version.created_at, template.created_at as first_at, template.deleted_at
-from sexton.templates as template
-join sexton.template_versions as version
-    on version.namespace = template.namespace and version.template_id = template.template_id
-    and version.version = template.version
-where template.namespace = :namespace and template.deleted_at is null and template.template_id > :place
-    and template.template_id >= :first and template.template_id < :last
-order by template.template_id
-limit :limit
+-- Templates by their ids.
+-- include: latest_templates
+select * from found where template_id > :place order by template_id limit :limit
