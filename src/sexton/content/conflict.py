@@ -1,4 +1,4 @@
-"""Plans that contradict each other, found when one is made."""
+"""Finds plans that contradict each other when one is created."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sexton.postgres.transaction import Context
 
 
 class ContradictingPlans(Conflict):
-    """It clashes with another plan: `schedule_id` is that one, if there is one."""
+    """The plan contradicts another plan, or the state of the entity. `schedule_id` is the other plan."""
 
     def __init__(self, message: str, schedule_id: str | None = None) -> None:
-        super().__init__("content_conflict", message, hint='plan it all the same with "force": true')
+        super().__init__("content_conflict", message, hint='to plan it anyway, give "force": true')
         self.schedule_id = schedule_id
 
     def to_dict(self) -> dict[str, object]:
@@ -29,12 +29,12 @@ class ContradictingPlans(Conflict):
 
 
 async def hold_entity(context: Context, entity: Entity) -> None:
-    """Until the end of the transaction, no other plan for the entity is made."""
+    """Lock the plans for an entity until the end of the transaction."""
     await hold_entities(context, [entity])
 
 
 async def hold_entities(context: Context, entities: Sequence[Entity]) -> None:
-    """The same for many, always in one order, so that no two wait for each other."""
+    """The same for many entities, in a fixed order, so that two transactions cannot deadlock."""
     await context.fetch(
         "content/hold_entities",
         seed=locks.CONTENT_ENTITY_SEED,
@@ -50,8 +50,8 @@ async def check_conflicts(
     release: int | None = None,
     also: Sequence[tuple[datetime, Action]] = (),
 ) -> None:
-    """Refuse a plan that contradicts the others for its entity. `besides` is the action, `release` the
-    release that it replaces; `also` is what it does beside its own times. Series are followed for a year."""
+    """Refuse a plan that contradicts other plans for its entity. It replaces the action `besides` or the
+    release `release`; `also` are further times and actions of it. Series are expanded for a year."""
     others = await coming(context, plan.entity, besides=besides, release=release)
     times = [*times_of(plan, await context.time()), *also]
     if needs_publication(plan, others, times):
@@ -63,9 +63,9 @@ def needs_publication(
     others: Sequence[Mapping[str, Any]],
     times: Sequence[tuple[datetime, Action]] | None = None,
 ) -> bool:
-    """Whether an entity has to be published now for a plan to make sense; raises `ContradictingPlans` if one
-    of the `others`, each with `id`, `action` and `at`, contradicts what it does at its `times`: once, if they
-    are not given."""
+    """Whether the plan is valid only if the entity is published now. Raises `ContradictingPlans` if one of
+    the `others`, each with `id`, `action` and `at`, contradicts the plan at its `times`; the default is its
+    own time."""
     entity, times = plan.entity, [(plan.moment.at, plan.action)] if times is None else times
     by_instant = {row["at"]: row for row in others}
     archived = min((row["at"] for row in others if row["action"] == Action.ARCHIVE), default=None)
@@ -90,7 +90,7 @@ def needs_publication(
 
 
 def refuse_unpublished(plan: PlannedAction, standing: Standing | None) -> None:
-    """An entity that is known not to be published cannot be unpublished."""
+    """Refuse to unpublish an entity that is known not to be published."""
     if standing is not None and standing.state != EntityState.PUBLISHED:
         raise ContradictingPlans(
             f"{plan.entity} is not published, and no publication is planned before {iso(plan.moment.at)}"
@@ -98,7 +98,7 @@ def refuse_unpublished(plan: PlannedAction, standing: Standing | None) -> None:
 
 
 async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
-    """How an entity of PostgreSQL is; others would have to be asked over the network."""
+    """The state of an entity in PostgreSQL; None for other adapters, which would need the network."""
     adapter = make_plain(plan.adapter)
     if adapter is None or not adapter.transactional:
         return None
@@ -106,7 +106,7 @@ async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
 
 
 def contradiction(row: Mapping[str, Any], message: str) -> ContradictingPlans:
-    """An import names the line of the other plan, if that is not made yet."""
+    """The error for a plan that contradicts `row`. In an import the other plan may be a line."""
     if (line := row.get("line")) is not None:
         return ContradictingPlans(f"{message} (line {line})")
     schedule_id = encode_id("c", row["id"])

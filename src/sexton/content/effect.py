@@ -12,8 +12,9 @@ from sexton.targets.run import RunContext
 
 
 def own_effect(applied: Applied, state_before: str | None, version_before: int | None) -> Applied:
-    """Of a change that may have been made by a try before, whose end was not noted: what is so now, and was
-    not before that try, is our own doing. An adapter that ignores keys cannot know."""
+    """Correct `no_op` to `changed`, if an earlier attempt of the same change made it and its end was not
+    recorded: the entity then differs from its state before that attempt. An adapter that ignores keys cannot
+    know this."""
     other_state = state_before is not None and state_before != applied.state_after
     other_version = version_before is not None and applied.version not in (None, version_before)
     if applied.effect == "no_op" and (other_state or other_version):

@@ -1,7 +1,6 @@
-"""How entities are that live outside of `builtin`: their adapters are asked, for a while, a few at a time.
+"""The states of entities outside of `builtin`: asks their adapters, a few at a time, with a time limit.
 
-A site that does not answer keeps nothing else from being shown: its entities say why their state is not
-known.
+A site that does not answer does not block the others: its entities are shown with an error.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NEWLINE = "\n"
 
 
 class EntityStanding(msgspec.Struct, frozen=True, kw_only=True):
-    """How an entity is where it lives."""
+    """The state of an entity in the system that stores it."""
 
     adapter: Annotated[str, about("Where it lives.")]
     state: Annotated[
@@ -40,10 +39,10 @@ class EntityStanding(msgspec.Struct, frozen=True, kw_only=True):
 async def ask_standings(
     context: Context, settings: Settings, asked: Sequence[tuple[str, Entity]]
 ) -> list[EntityStanding]:
-    """How each entity is with the adapter beside it, in their order. No connection is held meanwhile."""
+    """The state of each entity by the adapter before it, in the same order. Holds no database connection."""
     if not asked:
         return []
-    # Processes that ask nothing do not import what requests need.
+    # Import HTTP clients only when they are needed.
     from sexton.content.adapters.opened import opened_adapters
 
     slots = asyncio.Semaphore(AT_A_TIME)
@@ -69,7 +68,7 @@ async def ask_standings(
         tasks = [asyncio.create_task(ask(*each)) for each in asked]
         try:
             await asyncio.wait(tasks, timeout=SECONDS)
-            late = f"has not told within {SECONDS:g} seconds"
+            late = f"did not answer within {SECONDS:g} seconds"
             return [
                 task.result() if task.done() else EntityStanding(adapter=name, error=f"{name} {late}")
                 for task, (name, _) in zip(tasks, asked, strict=True)
@@ -93,4 +92,4 @@ async def _ask(context: Context, adapter: Adapter, name: str, entity: Entity) ->
 
 
 def _unknown(name: str, why: str) -> str:
-    return f"{name} cannot be asked: {why.partition(NEWLINE)[0]}"
+    return f"{name} cannot be reached: {why.partition(NEWLINE)[0]}"

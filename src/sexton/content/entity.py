@@ -1,4 +1,4 @@
-"""Entities of the adapter `builtin`, and everything about entities wherever they live."""
+"""Entities of the adapter `builtin`, and views of entities of all adapters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_VERSIONS = 100
 MOST_CHANGES = 100
 MOST_PENDING = 100
 MOST_EXECUTIONS = 100
-# Of one entity: how many adapters are asked. Of a page: how many entities an adapter is asked about.
+# The adapters that are asked about one entity, and the entities that an adapter is asked about for a page.
 MOST_ADAPTERS = 3
 MOST_ASKED = 50
 
@@ -39,7 +39,7 @@ class EntityVersion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntityChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done to an entity."""
+    """A change of an entity."""
 
     at: Annotated[datetime, about("When.")]
     action: Annotated[str, about("publish, unpublish or archive.")]
@@ -53,7 +53,7 @@ class EntityChange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EntityView(msgspec.Struct, frozen=True, kw_only=True):
-    """An entity: how it is, what is planned for it, and what happened to it."""
+    """An entity: its state, its plans, and its history."""
 
     entity_type: Annotated[str, about("What it is.")]
     entity_id: Annotated[str, about("Which one of its type.")]
@@ -98,7 +98,7 @@ class EntitySummary(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def put_entity(context: Context, entity: Entity, spec: EntitySpec) -> EntityView:
-    """Make the next version of an entity. What is out stays out until the version is published."""
+    """Create the next version of an entity. The published version stays until the new one is published."""
     check_text(entity.type, "entity_type", 64)
     check_text(entity.id, "entity_id", 64)
     body = msgspec.json.encode(spec.body)
@@ -120,13 +120,12 @@ async def put_entity(context: Context, entity: Entity, spec: EntitySpec) -> Enti
 
 
 async def get_entity(context: Context, entity: Entity) -> EntityView:
-    """Everything about one entity, as it is kept here."""
+    """One entity with its plans and history, from the database."""
     return (await _get_entity(context, entity))[0]
 
 
 async def show_entity(context: Context, entity: Entity, settings: Settings) -> EntityView:
-    """The same, and how it is where it lives, if that is not `builtin`: its adapters are asked, at most
-    three, and for at most ten seconds."""
+    """The same, with its state in other systems: asks at most three adapters, for at most ten seconds."""
     view, adapters = await _get_entity(context, entity)
     outside = [name for name in adapters if name != BUILTIN][:MOST_ADAPTERS]
     elsewhere = await ask_standings(context, settings, [(name, entity) for name in outside])
@@ -144,7 +143,7 @@ async def show_entity(context: Context, entity: Entity, settings: Settings) -> E
 
 @query
 async def _get_entity(context: Context, entity: Entity) -> tuple[EntityView, list[str]]:
-    """An entity as it is kept here, and where its plans say that it lives."""
+    """An entity from the database, and the adapters that its plans name."""
     named = {"entity_type": entity.type, "entity_id": entity.id}
     row = await context.fetchrow("content/get_entity", **named)
     planned = await context.fetch("content/list_pending", limit=MOST_PENDING, **named)
@@ -194,17 +193,16 @@ async def list_entities(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[EntitySummary]:
-    """The entities of `builtin`, or those that plans of another adapter name, by type and id; that adapter
-    is asked how they are, at most for ten seconds. A page may have fewer than it could: where filters leave
-    out most, only so many are looked at for each page. With `search`, those of `builtin` whose ids begin with
-    it."""
+    """The entities of `builtin`, or those that plans for another adapter name, by type and id. Asks that
+    adapter for their states, for at most ten seconds. The number of entities that are read for a page is
+    limited, so a page may not be full. `search` is a prefix of the ids, for `builtin` only."""
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
     refuse_nul("".join(after), "cursor")
     if adapter == BUILTIN:
         return await _list_kept(context, after, entity_type, state, search, limit)
     if search:
-        hint = "leave it out, or leave adapter out"
-        message = f"the entities of {adapter} are not searched"
+        hint = "leave search out, or leave adapter out"
+        message = f"search does not work for the adapter {adapter}"
         raise InvalidField("bad_value", message, field="search", hint=hint)
     page = await _list_planned(context, after, adapter, entity_type, min(limit, MOST_ASKED))
     standings = await ask_standings(context, settings, [(adapter, entity) for entity in page.items])

@@ -1,9 +1,10 @@
-"""Carrying actions out: do they still stand, what must come before them, and then the adapter.
+"""Carries out actions: checks that they are still planned and that no earlier action is open, then calls the
+adapter.
 
-Everything is decided under the locks of the actions' rows. With an adapter that writes in PostgreSQL, the
-decisions, the changes and the ends of all runs that the worker has in hand are one transaction. With another
-one, the row says that the occurrence was begun before the adapter is asked: from then on it can be neither
-moved nor called off.
+All decisions are made with the rows of the actions locked. With an adapter that writes to PostgreSQL, one
+transaction contains the decisions, the changes and the ends of all runs that the worker has at the moment.
+With another adapter, the row is marked as begun before the adapter is called: from then on the occurrence can
+be neither moved nor cancelled.
 """
 
 from __future__ import annotations
@@ -52,12 +53,13 @@ from sexton.targets.run import RunContext, Step, ended_by
 
 @dataclass(frozen=True, slots=True)
 class StandingAction:
-    """An action that stands: its run, its row, and the change that it asks for."""
+    """An action that is to be carried out: its run, its row, and its change."""
 
     run: RunContext
     row: asyncpg.Record
     change: ContentChange
-    #: It opens a window that is over by now. If a try before has opened it, that is noted, and it is closed.
+    #: It opens a window that has ended by now. If an earlier attempt opened it, that is recorded, and it is
+    #: closed.
     over: bool = False
 
 
@@ -82,15 +84,15 @@ class OpenContent:
             except NotNow as why:
                 return Release(why.seconds, str(why))
             except Unavailable as error:
-                # Sexton's own database is away, whatever asked for it: a secret of the adapter, a notice.
+                # Sexton's own database cannot be reached, for example to read a secret of the adapter.
                 return Release(AGAIN_SECONDS, error.message)
 
         async def told(run: RunContext) -> Outcome:
-            """Its author is told if it is given up."""
+            """Notify the author if the action has failed for good."""
             try:
                 return await self._carry_out(await self._adapter(spec.adapter, kind, run), run)
             except (NotNow, Unavailable):
-                raise  # it comes again, and this does not count as a try
+                raise  # it runs again, and this does not count as an attempt
             except NotPossible as why:
                 await self._tell_failed(run, str(why))
                 return Failure(str(why), permanent=True)
@@ -99,19 +101,19 @@ class OpenContent:
                     await self._tell_failed(run, str(error))
                 return Failure(str(error))
             except BaseException as error:
-                # Whatever it was, also that it took too long: the author is told of what is not tried again.
+                # Any error, also a timeout: notify the author if there is no further attempt.
                 if _is_last(run, error):
                     outcome = ended_by(run, error)
                     message = outcome.error if isinstance(outcome, Failure) else str(error)
                     await self._tell_failed(run, message.partition("\n")[0])
                 raise
 
-        # Only a configuration can name secrets, which must not show in what is recorded.
+        # Only a configuration can name secrets. They must not appear in records.
         return self._services.renderer.guarded(step) if needs_config(kind) else step
 
     async def given_up(self, run: RunContext, error: str) -> None:
-        """A run is dead. Most have told their authors themselves, and left nothing half-way; one that ended
-        the process of its worker again and again could not."""
+        """Handle a dead run. Most runs have notified their authors and left no release half done. A run that
+        crashed its worker again and again could not do that."""
         why = error.partition("\n")[0]
         if isinstance(run.payload, dict) and "release" in run.payload:
             why = self._services.renderer.secrets.mask(why)
@@ -160,8 +162,7 @@ class OpenContent:
     async def _together(
         self, adapter: Adapter, runs: Sequence[RunContext], batch: _Batch, done: dict[RunContext, Any]
     ) -> None:
-        """All that is decided and done about runs that share a transaction, and the ends of those in
-        `done`."""
+        """Decide about the runs that share a transaction, make their changes, and end the runs in `done`."""
         async with runs[0].shared_transaction(done) as connection:
             context = Context(self._services.database, actor=ACTOR, connection=connection)
             await batch.stand(context, runs)
@@ -215,7 +216,7 @@ class OpenContent:
         return Success(msgspec.to_builtins(applied))
 
     async def _tell_failed(self, run: RunContext, why: str) -> None:
-        """It is given up: tell its author before the run ends."""
+        """Notify the author that the action has failed for good, before the run ends."""
         database, why = self._services.database, self._services.renderer.secrets.mask(why)
         if isinstance(run.payload, dict) and "release" in run.payload:
             await release_execution.tell_failed(database, run, why)
@@ -230,7 +231,7 @@ class OpenContent:
 
 
 class _Batch:
-    """What is decided about runs that are carried out together."""
+    """The decisions about runs that are carried out together."""
 
     def __init__(self) -> None:
         self.standing: list[StandingAction] = []
@@ -238,7 +239,7 @@ class _Batch:
         self._notices: list[tuple[str, ContentNotice]] = []
 
     async def stand(self, context: Context, runs: Sequence[RunContext]) -> None:
-        """Lock the actions of runs, and decide which stand, in the order of their times."""
+        """Lock the actions of runs, and decide which are carried out, in the order of their times."""
         numbers = {run: _number(run) for run in runs}
         known = [run for run in runs if numbers[run] is not None]
         locked = {(row["id"], row["job_id"]): row for row in await _lock(context, known)}
@@ -254,7 +255,7 @@ class _Batch:
         for run in sorted(runs, key=lambda run: (run.scheduled_at, numbers[run] or 0)):
             row = locked.get((numbers[run], run.job))
             if row is None:
-                self.outcomes[run] = Cancel("the action is not planned any more")
+                self.outcomes[run] = Cancel("the action is no longer planned")
                 continue
             try:
                 if row["id"] in seen:
@@ -283,7 +284,7 @@ class _Batch:
         self._notices.append((row["namespace"], notice))
 
     async def tell(self, context: Context) -> None:
-        """Of what was not carried out, once."""
+        """Notify the authors of actions that were not carried out, once."""
         for namespace in sorted({each for each, _ in self._notices}):
             own = [notice for each, notice in self._notices if each == namespace]
             await tell_once(replace(context, namespace=namespace), own)
@@ -292,11 +293,11 @@ class _Batch:
 def _decide(
     row: asyncpg.Record, run: RunContext, around: asyncpg.Record, ended: set[int], seen: set[int]
 ) -> StandingAction:
-    """Whether an action stands. Raises `Left` if it does not, `NotYet` if another one on the entity comes
-    first. `ended` are those of the batch that have been decided, `seen` all that came before it."""
+    """The action to carry out. Raises `Left` if it must not be carried out, `NotYet` if another action on the
+    entity comes first. `ended` are the actions of the batch with a decision, `seen` those before this one."""
     manual, over = run.trigger == Trigger.MANUAL, False
     if row["cancelled_at"] is not None:
-        raise Left(f"it was called off by {row['cancelled_by']}")
+        raise Left(f"it was cancelled by {row['cancelled_by']}")
     if not manual:
         _check_time(row, run.scheduled_at)
         if set(around["earlier"] or ()) - ended:
@@ -311,7 +312,7 @@ def _decide(
 
 
 async def _lock(context: Context, runs: Sequence[RunContext]) -> list[asyncpg.Record]:
-    """The actions of runs, as far as they are planned."""
+    """Lock the planned actions of runs."""
     known = [(number, run.job) for run in runs if (number := _number(run)) is not None]
     return await context.fetch(
         "content/lock_of_runs", schedules=[number for number, _ in known], jobs=[job for _, job in known]
@@ -321,7 +322,7 @@ async def _lock(context: Context, runs: Sequence[RunContext]) -> list[asyncpg.Re
 async def _before(
     context: Context, adapter: Adapter, standing: StandingAction
 ) -> tuple[str | None, int | None]:
-    """The state and the version of the entity before the first try of this occurrence."""
+    """The state and version of the entity before the first attempt of this occurrence."""
     row, change = standing.row, standing.change
     if row["begun_at"] == change.scheduled_at and row["state_before"] is not None:
         return row["state_before"], row["version_before"]
@@ -343,7 +344,7 @@ async def _state(context: Context, adapter: Adapter, entity: Entity) -> tuple[st
 
 
 async def _result(context: Context, row: asyncpg.Record, run: RunContext) -> dict[str, Any]:
-    """What a run did that has noted it, and comes again."""
+    """The recorded result of a run that is carried out again."""
     change = await context.fetchrow(
         "content/find_change",
         namespace=row["namespace"],
@@ -356,21 +357,21 @@ async def _result(context: Context, row: asyncpg.Record, run: RunContext) -> dic
 
 
 def _is_last(run: RunContext, error: BaseException) -> bool:
-    """Whether an attempt that ends by this error is not followed by another one."""
+    """Whether no attempt follows one that ends with this error."""
     ours = run.stop in (None, "timeout") and not isinstance(error, LeaseLost)
     return ours and tries(run) > run.policy.max_retries
 
 
 def _done_by(run: RunContext, row: asyncpg.Record) -> bool:
-    """Whether this run has done it, and comes again only because its end was not recorded."""
+    """Whether this run has already carried out the action, and only its end was not recorded."""
     done_at = row["done_at"]
     return row["begun_run"] == run.id and done_at is not None and bool(done_at >= run.scheduled_at)
 
 
 def _check_time(row: asyncpg.Record, scheduled_at: datetime) -> None:
-    """Whether this occurrence is still one of the action's."""
+    """Raise `Left` if this occurrence was skipped or moved."""
     if scheduled_at in row["skipped"]:
-        raise Left("this time was left out")
+        raise Left("this time was skipped")
     single, valid_from = row["recurrence_rule"] is None, row["valid_from"]
     moved = scheduled_at != row["scheduled_at"] if single else valid_from and scheduled_at < valid_from
     if moved:
@@ -378,14 +379,14 @@ def _check_time(row: asyncpg.Record, scheduled_at: datetime) -> None:
 
 
 def _missed(catch_up_seconds: int | None, run: RunContext, now: datetime) -> bool:
-    """Whether its first attempt comes too late."""
+    """Whether the first attempt is too late."""
     if catch_up_seconds is None or tries(run) > 1:
         return False
     return now - run.scheduled_at > max(GRACE, timedelta(seconds=catch_up_seconds))
 
 
 async def _settle(context: Context, went: Sequence[tuple[StandingAction, Applied]]) -> None:
-    """Record what was done, plan what closes windows, and tell the authors."""
+    """Record the changes, plan the ends of windows, and notify the authors."""
     await settle(context, [(each.row["id"], each.run, applied) for each, applied in went])
     for each, _ in went:
         if each.row["open_for"] is not None:

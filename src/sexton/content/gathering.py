@@ -1,8 +1,8 @@
-"""Runs that are carried out together: those that a worker has in hand at the same time share a transaction.
+"""Groups runs: those that a worker has at the same time share a transaction.
 
-While one batch is written, the next one gathers; nothing waits for company. If a batch fails, each of its
-runs is carried out alone, so that none fails for the sake of another; if the database is away, all come
-again.
+While one batch is written, the next one collects; no run waits for others. If a batch fails, each of its runs
+is carried out alone, so that a run does not fail because of another. If the database cannot be reached, all
+are tried again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Waiting = tuple[RunContext, asyncio.Future[Outcome]]
 
 
 class Gathering:
-    """`work` carries runs out, and gives the outcome of each in their order."""
+    """`work` carries out runs and returns their outcomes in order."""
 
     def __init__(self, work: Work) -> None:
         self._work = work
@@ -40,7 +40,7 @@ class Gathering:
             if waiting in self._waiting:
                 self._waiting.remove(waiting)
                 raise
-            # It is under way with others: whether it was committed must be known.
+            # It is part of a batch that is being written: find out whether it was committed.
             await asyncio.wait([future])
             if run.committed:
                 return future.result()
@@ -48,7 +48,7 @@ class Gathering:
 
     async def _go_on(self) -> None:
         try:
-            # Runs that were claimed together begin in the same turn of the loop.
+            # Runs that were claimed together start in the same turn of the event loop.
             await _turn()
             while self._waiting:
                 batch, self._waiting = self._waiting[:MOST_TOGETHER], self._waiting[MOST_TOGETHER:]
@@ -62,7 +62,7 @@ class Gathering:
         try:
             outcomes = await self._work([run for run, _ in batch])
         except NotNow as error:
-            # Alone they would not fare better: the database is away for all of them.
+            # Retrying them alone would not help: the database cannot be reached.
             for _, future in batch:
                 _end(future, error)
             return
@@ -79,7 +79,7 @@ class Gathering:
 
 
 async def _turn() -> None:
-    """Let what is ready in the loop go first."""
+    """Let other ready tasks of the event loop run first."""
     loop = asyncio.get_running_loop()
     turn = loop.create_future()
     loop.call_soon(turn.set_result, None)
@@ -89,5 +89,5 @@ async def _turn() -> None:
 def _end(future: asyncio.Future[Outcome], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)
-        # The run may have been stopped: then its step does not look at it.
+        # If the run was stopped, no task reads the exception.
         future.exception()

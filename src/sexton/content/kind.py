@@ -1,4 +1,4 @@
-"""The kind of target `content`: it carries out the action, or the release, that the payload names."""
+"""The target kind `content`: carries out the action or release that the payload names."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What was carried out, when, on which worker, and how it ended: the ledger of the jobs, as content.
+"""Executions of actions: when and on which worker each was carried out, and how it ended.
 
-A list begins with what is under way, the newest first, and goes on with what has ended, the latest first.
+A list begins with live executions, the newest first, and continues with ended ones, the latest first.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sexton.runs.situation import worker_of
 from sexton.runs.view import Attempt
 
 ExecutionStatus = Literal["running", "success", "failure", "skipped"]
-# By what became of the run, or of the item of a release.
+# By the status of the run, or the result of the item of a release.
 STATUS: dict[str, ExecutionStatus] = {
     "success": "success",
     "changed": "success",
@@ -43,7 +43,7 @@ MOST_ATTEMPTS = 1000
 
 
 class ExecutionView(msgspec.Struct, frozen=True, kw_only=True):
-    """One time that an action was carried out, or was not, and why."""
+    """One execution of an action, or the reason why it was not carried out."""
 
     execution_id: Annotated[str | None, about("The run, `r_…`; null: it was not begun.")]
     schedule_id: Annotated[str, about("The action, `c_…`.")]
@@ -81,7 +81,7 @@ async def list_executions(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ExecutionView]:
-    """Of one action, of one entity, or of all; `start` and `end` are about when it ended."""
+    """The executions of one action, of one entity, or of all; `start` and `end` are about when they ended."""
     filters: dict[str, Any] = {
         "schedule_id": schedule,
         "entity_type": entity_type,
@@ -108,7 +108,7 @@ async def list_executions(
             few = schedule is not None or entity_id is not None
             statuses = None if status is None else RUN_STATUSES[status]
             ended = await _ended(context, place, start, end, few, statuses, room, filters)
-        # One that has ended between the two statements is in both.
+        # An execution that ended between the two statements is in both.
         over = {(row["run_id"], row["schedule_id"]) for row in ended}
         live = [row for row in live if (row["run_id"], row["schedule_id"]) not in over]
     tries = await _attempts(context, [row for row in (*live, *ended) if row["run_id"] is not None])
@@ -122,7 +122,7 @@ Ended = tuple[datetime, Number, datetime, Number]
 
 
 def _place(cursor: str | None) -> tuple[Any, Any]:
-    """Where a list goes on: after a live run, or after an ended one."""
+    """The place in a list: after a live run, or after an ended one."""
     if cursor is None:
         return None, None
     place = decode_cursor(cursor, Live, Ended)
@@ -139,8 +139,8 @@ async def _ended(
     limit: int,
     filters: dict[str, Any],
 ) -> list[Record]:
-    """Of `few` actions all at once; else look back a minute, then an hour, then further, until the page is
-    full."""
+    """A page of ended executions. For `few` actions, search everything at once; else a minute back, then
+    further, until the page is full."""
     recorded, run_id, scheduled, plan_id = place or (None, None, None, None)
     last = recorded or end or await context.time() + timedelta(hours=1)
     earliest = start or START
@@ -168,7 +168,7 @@ def _place_of(row: Record) -> tuple[datetime, int, datetime, int]:
 
 
 async def _attempts(context: Context, rows: Sequence[Record]) -> dict[int, list[Attempt]]:
-    """The failed tries of runs; most have none."""
+    """The failed attempts of runs; most have none."""
     tried = [row["run_id"] for row in rows if (row["attempt"] or 0) > 1 or row["error"] is not None]
     if not tried:
         return {}

@@ -1,4 +1,4 @@
-"""The words of content scheduling as values: entities, actions, states, and what an adapter is asked."""
+"""The values of content scheduling: entities, actions, states, and the changes that adapters make."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EntityState(StrEnum):
 
 
 class OnFailure(StrEnum):
-    """What becomes of a release when an item fails for good."""
+    """What happens to a release when one of its items fails for good."""
 
     UNDO = "undo"
     STOP = "stop"
@@ -36,7 +36,7 @@ class OnFailure(StrEnum):
 
 
 class NoticeEvent(StrEnum):
-    """What authors are told of."""
+    """The events that authors are notified of."""
 
     DONE = "done"
     FAILED = "failed"
@@ -45,14 +45,14 @@ class NoticeEvent(StrEnum):
 
 
 class Left(Exception):
-    """An action is not carried out, and why."""
+    """An action is not carried out, with the reason."""
 
 
 class NotYet(Exception):
     """Another action comes first."""
 
 
-#: Why an action is left that comes later than its catch_up_seconds allow.
+#: The reason for an action that is later than its catch_up_seconds allow.
 MISSED = "missed, outside the catch-up window"
 
 #: The author of what workers do by themselves.
@@ -65,7 +65,7 @@ GRACE = timedelta(seconds=60)
 #: The prefix of the ids of releases; those of actions begin with `c_`.
 RELEASE = "cr"
 
-#: The state in which an action leaves an entity.
+#: The state of an entity after an action.
 AFTER = {
     Action.PUBLISH: EntityState.PUBLISHED,
     Action.UNPUBLISH: EntityState.UNPUBLISHED,
@@ -90,7 +90,7 @@ class Entity(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an entity is now: its state, the version that is out, and the latest one."""
+    """The present state of an entity, its published version, and its latest version."""
 
     state: EntityState
     published_version: int | None = None
@@ -99,7 +99,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class ContentChange:
-    """What an adapter is asked to do. The same `key` asks for the same change: twice is once."""
+    """A change that an adapter makes. Changes with the same `key` are the same change."""
 
     namespace: str
     entity: Entity
@@ -118,7 +118,7 @@ class ContentChange:
 
 
 class Applied(msgspec.Struct, frozen=True, kw_only=True):
-    """What a change did; the result of its run. `effect` is no_op where it was so already."""
+    """The result of a change. `effect` is no_op if the entity already had the wanted state."""
 
     effect: Annotated[str, about("changed, or no_op: it was so already.")]
     state_before: Annotated[str | None, about("The state before.")] = None
@@ -128,10 +128,10 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ContentFinding:
-    """What would go wrong with a change, found before its time."""
+    """A problem of a change that was found before its time."""
 
     entity: Entity
     code: str
     message: str
-    #: It would be carried out all the same, but perhaps not as meant.
+    #: The change would be made, but perhaps not as intended.
     warning: bool = False

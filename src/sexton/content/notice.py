@@ -1,7 +1,7 @@
-"""Notices: authors are told what became of their actions, by a webhook of the namespace.
+"""Notices tell authors the results of their actions, by a webhook of the namespace.
 
-A notice is a run of the job `content/notices`, made in the transaction of what it tells of: it is sent,
-signed and tried again as any other run, and none is lost. The job itself never fires.
+A notice is a run of the job `content/notices`, created in the transaction of the event. So it is sent, signed
+and retried like any other run, and none is lost. The job itself never fires.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class ContentNotice:
-    """What an author is told; `number` and `at` name the occurrence."""
+    """A notice to an author; `number` and `at` identify the occurrence."""
 
     event: NoticeEvent
     number: int
@@ -57,7 +57,7 @@ class ContentNotice:
     data: dict[str, Any]
 
     def body(self, now: datetime) -> dict[str, Any]:
-        """As Standard Webhooks has it."""
+        """The body in the form of Standard Webhooks."""
         return {"type": f"content.{self.event}", "timestamp": iso(now), "data": self.data}
 
 
@@ -70,7 +70,7 @@ def notice_of(
     applied: Applied | None = None,
     error: str | None = None,
 ) -> ContentNotice:
-    """Of an action."""
+    """A notice about an action."""
     data: dict[str, Any] = {
         "schedule_id": encode_id("c", row["id"]),
         "content_id": str(Entity.of(row)),
@@ -90,7 +90,7 @@ def notice_of(
 
 
 def release_notice(event: NoticeEvent, row: asyncpg.Record, **more: Any) -> ContentNotice:
-    """Of a release."""
+    """A notice about a release."""
     data = {
         "release_id": encode_id(RELEASE, row["id"]),
         "scheduled_at_utc": iso(row["scheduled_at"]),
@@ -102,7 +102,7 @@ def release_notice(event: NoticeEvent, row: asyncpg.Record, **more: Any) -> Cont
 
 
 async def tell(context: Context, notices: Sequence[ContentNotice]) -> None:
-    """In the open transaction, if the namespace wants to know of these."""
+    """Send notices, in the open transaction, if the namespace wants their events."""
     row = await context.fetchrow("content/get_notices")
     chosen = [each for each in notices if row is not None and each.event in row["events"]]
     if row is None or not chosen:
@@ -111,7 +111,7 @@ async def tell(context: Context, notices: Sequence[ContentNotice]) -> None:
     try:
         made = await run_each(context, encode_id("j", row["job_id"]), [each.body(now) for each in chosen])
     except SextonError as error:
-        # What happened has happened, though it cannot be told: the job was deleted.
+        # The job was deleted. The action itself must not fail because of that.
         log.error("%d notices of the namespace %s are not sent: %s", len(chosen), context.namespace, error)
         return
     for each in made:
@@ -120,7 +120,7 @@ async def tell(context: Context, notices: Sequence[ContentNotice]) -> None:
 
 
 async def tell_once(context: Context, notices: Sequence[ContentNotice]) -> None:
-    """Of occurrences of actions that were not carried out: a run that comes again tells nothing twice."""
+    """Send notices about occurrences that were not carried out, each once, even if the run is repeated."""
     fresh = await context.fetch(
         "content/tell_once",
         schedules=[each.number for each in notices],
@@ -138,7 +138,7 @@ async def get_notices(context: Context) -> NoticeView:
 
 @command
 async def set_notices(context: Context, spec: NoticeSpec) -> NoticeView:
-    """Tell this address from now on."""
+    """Set the address and the events."""
     before = await context.fetchrow("content/get_notices")
     target: dict[str, Any] = {"http": {"url": spec.url}}
     if spec.secret is not None:
@@ -164,7 +164,7 @@ async def set_notices(context: Context, spec: NoticeSpec) -> NoticeView:
 
 @command
 async def remove_notices(context: Context) -> None:
-    """Send no further notices. Those that were made are still sent."""
+    """Stop sending notices. Existing ones are still sent."""
     row = await context.fetchrow("content/get_notices")
     if row is not None:
         await context.execute("content/delete_notices")

@@ -1,4 +1,4 @@
-"""A planned action on its way into the tables: its job, and its row."""
+"""Creates planned actions: the job and the row of each."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEEP_SECONDS = 10 * 366 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class PlannedAction:
-    """An action, and when."""
+    """An action and its time."""
 
     entity: Entity
     action: Action
@@ -46,7 +46,7 @@ class PlannedAction:
     open_for: timedelta | None = None
     window_id: int | None = None
     opened_at: datetime | None = None
-    #: That of its job, once it is known.
+    #: The target of its job, once it is known.
     target: dict[str, Any] | None = None
 
     @property
@@ -56,7 +56,8 @@ class PlannedAction:
 
 @command
 async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -> int:
-    """Make the job and the row of an action; its number. With `past`, a time that is over is done at once."""
+    """Create the job and the row of an action; returns its number. With `past`, a time in the past is carried
+    out at once."""
     target = await content_target(context, plan.adapter)
     for field, text in (("entity_type", plan.entity.type), ("entity_id", plan.entity.id)):
         check_text(text, field, 64)
@@ -136,5 +137,6 @@ async def _make_job(context: Context, plan: PlannedAction, number: int, past: bo
 
 
 def refused_time(error: ScheduleError, field: str = "local_time") -> InvalidField:
-    """What is wrong with the times of a job, in the words of content: it has no missed_window, for one."""
+    """The error about the schedule of a job, with a hint for content, which has for example no
+    missed_window."""
     return InvalidField(error.code, error.message, field=field, hint=HINTS.get(error.code, error.hint))

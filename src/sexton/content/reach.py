@@ -1,5 +1,5 @@
-"""Sexton's own database while actions are carried out. That it is away for a moment is no fault of an action:
-its run comes again, and this does not count as a try."""
+"""Errors of Sexton's own database while an action is carried out. They are no failure of the action: its run
+is repeated, and this does not count as an attempt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ AGAIN_SECONDS = 1.0
 
 @contextmanager
 def own_database() -> Iterator[None]:
-    """Raises `NotNow` where the database cannot be reached, or is stopped in the middle."""
+    """Raise `NotNow` if the database cannot be reached, or stops during the block."""
     try:
         yield
     except (*NOT_NOW, asyncpg.PostgresConnectionError, asyncpg.InterfaceError, Unavailable) as error:

@@ -1,11 +1,11 @@
-"""What is planned and what became of it, as it is shown. States come from the ledger of the jobs.
+"""Planned actions with their status, which comes from the runs of their jobs.
 
-pending     its time is to come
-processing  it fired, and has not ended: it runs, or is tried again
-done        it went out, or was so already
-failed      it was given up; `sexton dead` has it
-skipped     its time came, and it was not carried out: missed, not approved, moved, not opened
-cancelled   it was called off
+pending     its time is in the future
+processing  it fired and has not ended: it is running, or waits for a retry
+done        it was carried out, or had no effect
+failed      it failed for good; `sexton dead` lists it
+skipped     it was not carried out at its time: missed, not approved, moved, not opened
+cancelled   it was cancelled
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import about, not_found
 
 NEXT_TIMES = 5
-# Of a page: how many actions are looked at, however few of them the filters leave.
+# The most actions that are read for a page, however few of them match the filters.
 MOST_LOOKED_AT = 10_000
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 ScheduleSort = Literal["scheduled_at", "-scheduled_at"]
@@ -41,7 +41,7 @@ STATUS_OF_RUN = {
     "expired": "skipped",
     "skipped": "skipped",
 }
-# Of an item of a release, once it has been tried.
+# For an item of a release, after its first attempt.
 STATUS_OF_ITEM = {
     "changed": "done",
     "no_op": "done",
@@ -101,7 +101,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WindowView(msgspec.Struct, frozen=True, kw_only=True):
-    """A window. Of a series, `ends` is planned each time it is opened."""
+    """A window. In a series, `ends` is planned each time a window opens."""
 
     window_id: Annotated[str, about("Its id: that of what opens it.")]
     starts: Annotated[ScheduleView, about("What opens it.")]
@@ -134,7 +134,7 @@ async def view(context: Context, number: int) -> ScheduleView:
 
 
 async def views(context: Context, numbers: Sequence[int]) -> list[ScheduleView]:
-    """Planned actions by their numbers, in that order."""
+    """The planned actions with these numbers, in this order."""
     rows = await context.fetch("content/view", ids=list(numbers))
     found = {row["id"]: _show(row) for row in rows}
     return [found[number] for number in numbers if number in found]
@@ -168,34 +168,34 @@ def _show(row: asyncpg.Record) -> ScheduleView:
 
 
 def _status(row: asyncpg.Record, more: bool) -> tuple[str, str | None]:
-    """The state, and what is to be said of the latest occurrence."""
+    """The status, and the error of the latest occurrence."""
     if row["result"] is not None:
         return STATUS_OF_ITEM[row["result"]], row["item_error"]
     error = row["latest_error"] or in_words(row["latest_reason"])
     if row["cancelled_at"] is not None:
         return "cancelled", error
-    # Of one that was moved while a try was to come, that run may end later than the one that did it.
+    # If it was moved while a retry was open, the run of that retry may end after the run that carried it out.
     if row["recurrence_rule"] is None and row["done_at"] is not None:
         return "done", None
     if row["live_state"] is not None:
         return "processing", row["live_error"]
-    # A single action that was moved has a time to come again, whatever became of the one before.
+    # A single action that was moved has a future time again, however its earlier run ended.
     if more:
         return "pending", error if row["latest_status"] not in (None, "success") else None
     if row["latest_status"] is None:
-        # The ledger keeps what happened for so many days only.
+        # History is kept for a limited number of days.
         return ("done", None) if row["done_at"] is not None else ("skipped", "its record is gone")
     status = STATUS_OF_RUN[row["latest_status"]]
     return status, None if status == "done" else error
 
 
 def in_words(reason: str | None) -> str | None:
-    """Why an occurrence was not carried out, as the ledger has it."""
+    """The reason why an occurrence was not carried out, in words."""
     return None if reason is None else REASONS.get(reason, reason)
 
 
 def _next_times(row: asyncpg.Record) -> list[datetime]:
-    """From where the timer stands, without those that are left out."""
+    """The next times from that of the timer on, without skipped ones."""
     start = row["timer_at"]
     if start is None or row["cancelled_at"] is not None:
         return []
@@ -210,7 +210,7 @@ def _next_times(row: asyncpg.Record) -> list[datetime]:
 
 
 def job_of_row(row: asyncpg.Record) -> dict[str, Any]:
-    """The columns of the job in a row that has them as `job_…`."""
+    """The columns `job_…` of a row, as a row of jobs."""
     return {name.removeprefix("job_"): value for name, value in row.items() if name.startswith("job_")}
 
 
@@ -236,8 +236,8 @@ async def list_schedules(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ScheduleView]:
-    """Planned actions in the order of their time, or the reverse; of a series that is its first. A page may
-    have fewer than it could: where filters leave out most, only so many are looked at for each page."""
+    """Planned actions in the order of their time, or the reverse; for a series, of its first time. The number
+    of actions that are read for a page is limited, so a page may not be full."""
     rising = sort == "scheduled_at"
     place: tuple[Any, ...] = (FIRST if rising else LAST, 0)
     after_at, after_id = place if cursor is None else decode_cursor(cursor, tuple[datetime, Number])

@@ -1,5 +1,4 @@
-"""Plan an action, and change your mind: move it, call it off, take that back, leave one time out, approve it,
-do it now."""
+"""Commands on actions: plan, move, cancel, restore, skip one time, approve, and run now."""
 
 from __future__ import annotations
 
@@ -57,7 +56,7 @@ def plan_of(spec: ScheduleSpec) -> PlannedAction:
 
 @command
 async def reschedule(context: Context, ref: str, move: ScheduleMove) -> ScheduleView:
-    """Move an action. What it was planned for until now does not go out."""
+    """Move an action to another time."""
     row = await lock(context, ref)
     await _refuse_late(context, row)
     if move.local_time is None and move.at is None:
@@ -92,7 +91,7 @@ async def shift(
 
 @command
 async def run_now(context: Context, ref: str) -> ScheduleView:
-    """Carry an action out now: a single one instead of at its time, one of a series beside it."""
+    """Carry out an action now: a single one instead of at its time, a series in addition to its times."""
     row = await lock(context, ref)
     await _refuse_late(context, row)
     if row["recurrence_rule"] is not None:
@@ -105,7 +104,7 @@ async def run_now(context: Context, ref: str) -> ScheduleView:
 
 @command
 async def cancel(context: Context, ref: str, *, by: str | None = None) -> ScheduleView:
-    """Call an action off; with the one that opens a window, the whole window. Twice is once."""
+    """Cancel an action; for the action that opens a window, the whole window. A second call does nothing."""
     row = await lock(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_late(context, row)
@@ -114,7 +113,7 @@ async def cancel(context: Context, ref: str, *, by: str | None = None) -> Schedu
         await _cancel(context, row, by or context.actor)
         if row["window_id"] == row["id"]:
             for other in await context.fetch("content/lock_closings", window_id=row["id"]):
-                # What is open already is closed at its time.
+                # A window of a series that is already open is closed at its time.
                 if row["open_for"] is None:
                     await _cancel(context, other, by or context.actor)
     return await view(context, row["id"])
@@ -152,12 +151,12 @@ async def restore_schedule(context: Context, ref: str, *, force: bool = False) -
 
 @command
 async def skip_next(context: Context, ref: str) -> ScheduleView:
-    """Leave the next occurrence of a series out."""
+    """Skip the next occurrence of a series."""
     row = await lock(context, ref)
     await _refuse_late(context, row)
     if row["recurrence_rule"] is None:
         raise InvalidField(
-            "not_a_series", f"{ref} happens once", field="schedule_id", hint="call it off instead"
+            "not_a_series", f"{ref} happens once", field="schedule_id", hint="cancel it instead"
         )
     shown = await view(context, row["id"])
     upcoming = [at for at in shown.next_times if at not in row["skipped"]]
@@ -170,7 +169,7 @@ async def skip_next(context: Context, ref: str) -> ScheduleView:
 
 @command
 async def approve(context: Context, ref: str, *, by: str) -> ScheduleView:
-    """Let an action go out that needs approval."""
+    """Approve an action."""
     check_text(by, "approved_by", 200)
     row = await lock(context, ref)
     await _refuse_late(context, row)
@@ -185,7 +184,7 @@ async def lock(context: Context, ref: str) -> asyncpg.Record:
 
 
 async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
-    """An action that was called off, is done, or is being carried out at this moment, stays as it is."""
+    """Refuse to change an action that was cancelled, has been carried out, or is being carried out."""
     ref = encode_id("c", row["id"])
     if row["cancelled_at"] is not None:
         raise Conflict(
@@ -259,7 +258,7 @@ async def _kept_place(context: Context, row: asyncpg.Record, moment: Moment) -> 
 
 
 async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, rule: str | None) -> None:
-    """A window that happens once ends after it starts, and stays one that happens once."""
+    """Refuse to move the end of a single window before its start, or to make it a series."""
     if row["window_id"] is None or row["open_for"] is not None:
         return
     if rule is not None:
@@ -267,7 +266,7 @@ async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, 
             "bad_rule",
             "a window that happens once cannot become a series",
             field="recurrence_rule",
-            hint="call it off, and make a window with a recurrence_rule",
+            hint="cancel it, and create a window with a recurrence_rule",
         )
     other = await context.fetchrow(
         "content/find_other_end", window_id=row["window_id"], schedule_id=row["id"]
@@ -283,7 +282,7 @@ async def _refuse_turned(context: Context, row: asyncpg.Record, moment: Moment, 
             "bad_range",
             f"the window would end before it starts: it {end} {iso(other['scheduled_at'])}",
             field="local_time",
-            hint=f"give {'an earlier' if opens else 'a later'} time, or call the window off",
+            hint=f"give {'an earlier' if opens else 'a later'} time, or cancel the window",
         )
 
 

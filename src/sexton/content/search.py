@@ -1,5 +1,4 @@
-"""Find content by what a person types: `post/42`, the beginning of an id, a release or a planned
-action."""
+"""Search content by free text: `post/42`, the beginning of an id, a release or a planned action."""
 
 from __future__ import annotations
 

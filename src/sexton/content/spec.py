@@ -1,4 +1,4 @@
-"""What people write: an action, a window, an entity; every field with its default."""
+"""The specifications that callers write: an action, a window, a release, an entity, with all defaults."""
 
 from __future__ import annotations
 

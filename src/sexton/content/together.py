@@ -1,4 +1,4 @@
-"""Changes that an adapter makes together."""
+"""Applies several changes with one adapter."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sexton.postgres.transaction import Context
 
 @runtime_checkable
 class AppliesTogether(Protocol):
-    """What an adapter that writes in PostgreSQL may have beside its contract, to need fewer statements."""
+    """An optional method of adapters that write to PostgreSQL, to need fewer statements."""
 
     async def apply_all(
         self, context: Context, changes: Sequence[ContentChange]
     ) -> list[Applied | NotPossible]:
-        """Make the changes one after another; of those that cannot be made, why."""
+        """Make the changes one after another. Returns an error for each that is impossible."""
         ...
 
 

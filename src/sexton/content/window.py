@@ -1,7 +1,7 @@
-"""Windows: publish at one time and unpublish at another, as one thing.
+"""Windows: publish at one time and unpublish at another, as one unit.
 
-A window that happens once is two actions. Of a series only what opens it is planned; what closes it is
-planned when it is opened, in the same transaction, so it never comes first and never comes alone.
+A single window is two actions. In a series only the opening action is planned. The transaction that opens a
+window also plans its closing action, so a closing action never exists without an opened window.
 """
 
 from __future__ import annotations
@@ -91,9 +91,10 @@ def check(
     *,
     begun: bool = False,
 ) -> bool:
-    """Whether one end of a window may be carried out: raises `Left` if not, `NotYet` if what opens it has not
-    ended. `seen` are the actions that are carried out with it, before it. With `begun`, a try before may have
-    opened it without noting that: True if the window is over, and whether that is so must be asked."""
+    """Check one end of a window: raises `Left` if it must not be carried out, `NotYet` if the opening action
+    has not ended. `seen` are actions of the same batch before it. With `begun`, an earlier attempt may have
+    opened the window without recording it: then True says that the window has ended, and that the adapter
+    must be asked."""
     if row["window_id"] is None:
         return False
     if row["window_id"] == row["id"]:
@@ -108,14 +109,14 @@ def check(
             raise Left(OVER)
         return bool(over)
     if not around["opening_found"]:
-        raise Left("the window is not planned any more")
+        raise Left("the window is no longer planned")
     if row["window_id"] in seen:
         raise NotYet
     done_at = around["opening_done_at"]
     if done_at is not None and done_at >= around["opened_at"]:
         return False
     if around["opening_cancelled_at"] is not None:
-        raise Left("the window was called off")
+        raise Left("the window was cancelled")
     if around["opening_live"]:
         raise NotYet
     raise Left("the window was not opened")
@@ -123,7 +124,7 @@ def check(
 
 @command
 async def plan_close(context: Context, row: asyncpg.Record, scheduled_at: datetime) -> None:
-    """A window of a series was opened: plan its end."""
+    """Plan the end of a window of a series that was opened."""
     closing = PlannedAction(
         entity=Entity.of(row),
         action=Action.UNPUBLISH,

@@ -4,5 +4,5 @@ create, create_many, replace        make them
 get, list_jobs, preview             look at them
 edit, pause, resume, delete         change them
 run_now, backfill                   ask for runs beside the schedule
-cancel_run, redrive, discard        end runs, or dig up dead ones
+cancel_run, redrive, discard        cancel runs; run dead letters again, or delete them
 """

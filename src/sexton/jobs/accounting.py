@@ -1,6 +1,7 @@
-"""Before jobs change, everything up to now is recorded, under the definitions that were valid until then.
+"""Account for jobs before they change: record everything up to now under the definition that is still valid.
 
-The caller holds the jobs and their timers, so that no firing comes between; it moves each timer to `next_at`.
+The caller has locked the jobs and their timers, so the scheduler cannot fire in between. The caller then
+moves each timer to `next_at`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sexton.model import PRIORITY_LOWEST, JobStatus, SkipReason, Trigger
 from sexton.postgres.transaction import Context
 from sexton.security.quotas import Grant, take_runs
 
-# From here on planning is done in a thread, so that others go on: so long a time, or so many jobs.
+# A longer time or more jobs are planned in a thread, so that the event loop goes on.
 LONG = timedelta(hours=6)
 MANY = 200
 
@@ -41,12 +42,14 @@ class Accounted:
 async def account(
     context: Context, jobs: Sequence[LockedJob], *, close: bool = False, moving: bool = False
 ) -> list[Accounted]:
-    """Record what is due. With `close`, also what has come but waits for the end of its jitter, because its
-    schedule or its job is about to go: it fires at that end, or, if the job is paused, it is skipped. With
-    `moving`, a single time that has come does not fire: it was moved.
+    """Record what is due.
 
-    Of a job that is set aside only the first open occurrence is known. It stays open, unless it is closed:
-    then it was missed."""
+    `close`: the schedule or the job is about to be replaced or deleted. Occurrences whose scheduled time has
+    come but whose jitter has not ended are recorded too: they fire when their jitter ends, or are skipped if
+    the job is paused. `moving`: a single time that has come does not fire, because it is being moved.
+
+    If the schedule of a job cannot be computed, only its first open occurrence is known. It stays open; with
+    `close` it is recorded as missed."""
     apart = len(jobs) >= MANY or any(_place(held) < held.now - LONG for held in jobs)
     plans = (
         await asyncio.to_thread(_plan_all, jobs, close, moving) if apart else _plan_all(jobs, close, moving)
@@ -61,7 +64,7 @@ async def account(
 
 
 async def _record(context: Context, jobs: Sequence[LockedJob], plans: Sequence[Plan]) -> None:
-    """Write runs and skipped occurrences. What the namespace's quota has no room for is skipped."""
+    """Write runs and skipped occurrences. Runs beyond the quota of the namespace are skipped."""
     busy = [
         (held.job, held.timer["lane"], decided)
         for held, decided in zip(jobs, plans, strict=True)
@@ -107,7 +110,7 @@ def _is_late(run: PlannedRun) -> bool:
 
 
 async def reserve(context: Context, runs: int, now: datetime | None = None) -> Iterator[datetime]:
-    """When so many missed runs may start, at the rate of the whole cluster."""
+    """The start times of this many missed runs, at the catch-up rate of the cluster."""
     if not runs:
         return iter(())
     [row] = await context.fetch("firing/reserve_catch_up", runs=runs, now=now)
@@ -161,8 +164,7 @@ def _decide(job: StoredJob, policy: MissedPolicy, place: datetime, fired: int, n
 
 
 def _close(job: StoredJob, decided: Plan, fired: int, now: datetime) -> Plan:
-    """Close what lies between its scheduled time and the end of its jitter: it fires, or a pause that lasts
-    skips it."""
+    """Fire the occurrences whose jitter has not ended yet, or skip them if the job stays paused."""
     at, runs = decided.next_at, list(decided.runs)
     until = job.row["paused_until"]
     if job.status == JobStatus.PAUSED and (until is None or until >= now):

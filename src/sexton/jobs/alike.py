@@ -1,5 +1,5 @@
-"""Very many jobs for one instant each that differ in little: their rows are made in PostgreSQL, from arrays
-of what differs and the rest once. Reading and writing each as `bulk` does costs three times as much."""
+"""Many jobs that each fire once and differ in a few fields. PostgreSQL makes their rows from one pattern and
+arrays of the fields that differ, which costs a third of what `bulk` does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sexton.refusal import MOST_LINES_NAMED
 from sexton.schedules.key import timing_key_of
 from sexton.security.quotas import take_jobs
 
-#: Fields that a pattern leaves to its jobs, or that would make their rows differ in more.
+#: Fields that each job has for itself, and fields that a pattern must not set.
 OWN = ("name", "schedule", "payload", "description", "owner")
 NOT_ALIKE = (
     "anchor", "starts_at", "ends_at", "exclude", "max_runs", "jitter_seconds", "concurrency_key",
@@ -37,7 +37,7 @@ NOT_ALIKE = (
 
 
 class SingleJob(NamedTuple):
-    """What is a job's own. Its `line` is what refusals name."""
+    """The fields in which a job differs from the pattern. Refusals name its `line`."""
 
     line: int
     name: str
@@ -49,8 +49,8 @@ class SingleJob(NamedTuple):
 
 @command
 async def create_alike(context: Context, pattern: JobSpec, jobs: Sequence[SingleJob]) -> list[int]:
-    """Make jobs that are like the pattern but for what is their own, whole or not at all; their numbers, in
-    order. Raises `RefusedLines`. Names and texts are the caller's to check."""
+    """Create all of these jobs or none; returns their numbers in order. Raises `RefusedLines`. The caller has
+    checked names and texts."""
     [known] = await context.fetch("jobs/prepare_many", count=len(jobs))
     now: datetime = known["now"]
     pattern = _checked(pattern, jobs[0])
@@ -102,7 +102,7 @@ async def create_alike(context: Context, pattern: JobSpec, jobs: Sequence[Single
 
 
 def _checked(pattern: JobSpec, first: SingleJob) -> JobSpec:
-    """The pattern as the specification of its first job, checked as any other."""
+    """The specification of the first job, checked like any other."""
     defaults = JobSpec(name="", schedule="")
     odd = [name for name in NOT_ALIKE if getattr(pattern, name) != getattr(defaults, name)]
     if odd:

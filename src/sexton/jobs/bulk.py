@@ -1,4 +1,4 @@
-"""Many jobs at once, by COPY: a chunk is made whole or not at all, and what is wrong is told by line."""
+"""Many jobs at once, by COPY. A chunk is created whole or not at all; errors name their lines."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from sexton.schedules import Schedule
 from sexton.security.quotas import take_jobs
 
 LARGEST_CHUNK = 20_000
-MANY = 200  # from here on the work is done in a thread, so that the others go on
-TRIES = 3  # of a chunk whose names other transactions take meanwhile
-SHARDS_TOLD = 1000  # a notification has at most 8,000 bytes
+MANY = 200  # larger chunks are read in a thread, so that the event loop goes on
+TRIES = 3  # of a chunk whose names other transactions take at the same time
+SHARDS_TOLD = 1000  # PostgreSQL allows 8,000 bytes in a notification
 
 Item = bytes | str | Mapping[str, Any] | JobSpec
 Line = TypeVar("Line")
@@ -40,7 +40,7 @@ Faults = list[tuple[int, SextonError]]
 
 
 class Put(NamedTuple):
-    """What became of one job of a chunk; of one that is new or changed, the warnings of its schedule."""
+    """The result of one job of a chunk; for a new or changed job, with the warnings of its schedule."""
 
     job_id: str
     result: Result
@@ -50,7 +50,7 @@ class Put(NamedTuple):
 async def create_many(
     context: Context, items: Sequence[Item], *, first_line: int = 1, app: str | None = None
 ) -> list[Put]:
-    """Make a chunk of jobs, from JSON lines, mappings or specifications; what was made, in order."""
+    """Create a chunk of jobs from JSON lines, mappings or specifications; returns the results in order."""
     _check_size(items)
     try:
         specs = await _aside(len(items), each_line, items, read_spec, first_line)
@@ -60,7 +60,7 @@ async def create_many(
 
 
 async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
-    """Like `create_many`, but a job that has the name already gets the definition of its line."""
+    """Like `create_many`, but an existing job of the same name gets the definition of its line."""
     _check_size(items)
     for _ in range(TRIES):
         try:
@@ -141,7 +141,7 @@ async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, a
 
 
 async def tell_shards(context: Context, soon: Collection[int]) -> None:
-    """Wake the schedulers of shards in which something new is due soon."""
+    """Notify the schedulers of shards in which a new timer is due soon."""
     numbers = sorted(soon)
     for place in range(0, len(numbers), SHARDS_TOLD):
         shards_told = ",".join(map(str, numbers[place : place + SHARDS_TOLD]))
@@ -159,7 +159,8 @@ async def _copy(context: Context, table: str, rows: Sequence[Mapping[str, Any]])
 
 @dataclass(slots=True)
 class _Chunk:
-    """Rows in the making. Schedules alike are read once, and their first occurrence is looked for once."""
+    """Builds the rows of a chunk. Equal schedules are parsed once, and their first occurrence is computed
+    once."""
 
     namespace: str
     app: str | None
@@ -218,7 +219,7 @@ async def _check_names(
 
 
 async def check_names(context: Context, names: Sequence[tuple[int, str]], *, taken: bool = True) -> None:
-    """Refuse names, each with its line, that are there twice, or that live jobs have."""
+    """Refuse names that occur twice in the chunk, or that live jobs have; each with its line."""
     if errors := await _name_errors(context, names, taken):
         raise RefusedLines(errors[:MOST_LINES_NAMED])
 
@@ -246,8 +247,8 @@ async def _handler_errors(context: Context, specs: Sequence[tuple[int, JobSpec]]
 
 @query
 async def _faults(context: Context, items: Sequence[Item], first_line: int, *, taken: bool = True) -> Faults:
-    """Everything that is wrong with a chunk, so that it need not be sent once for each kind of fault. With
-    `taken`, that includes names that live jobs have."""
+    """All errors of a chunk, so that the caller need not send it once for each kind of error. With `taken`,
+    names of live jobs are errors."""
     errors, specs = await _aside(len(items), _own_faults, items, first_line, await context.time())
     errors += await _name_errors(context, [(line, spec.name) for line, spec in specs], taken)
     if taken:
@@ -258,7 +259,7 @@ async def _faults(context: Context, items: Sequence[Item], first_line: int, *, t
 def _own_faults(
     items: Sequence[Item], first_line: int, now: datetime
 ) -> tuple[Faults, list[tuple[int, JobSpec]]]:
-    """What is wrong with lines by themselves, and the jobs in the others."""
+    """The errors of single lines, and the jobs of the lines without errors."""
     errors: Faults = []
     specs: list[tuple[int, JobSpec]] = []
     for line, item in enumerate(items, first_line):

@@ -1,7 +1,6 @@
-"""How every change to jobs begins: lock their rows, then their timers, then read the time.
+"""How every change to jobs begins: lock the job rows, then the timers, then read the time.
 
-What is done to one job and what is done to many is the same code: it takes locked jobs, and tells of each
-what became of it.
+One job and many jobs are changed by the same code: it takes locked jobs and returns a verdict for each.
 """
 
 from __future__ import annotations
@@ -21,22 +20,23 @@ from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
 from sexton.targets.handler import contested, full_name, is_shared
 
-# A timer due sooner than this is announced: more than any wheel holds (`horizon_seconds` is at most an hour).
+# Schedulers are notified of a timer that is due within this time. It is longer than any wheel
+# (`horizon_seconds` is at most an hour).
 HORIZON_SECONDS = 3660.0
-# Of many jobs, so many names are kept in the audit.
+# An audit entry for many jobs keeps this many names.
 NAMES_KEPT = 10
 
 Lane = tuple[str, str, str, bool]
 
-#: What became of a job: DONE, UNCHANGED, the id of the run that was made, or why it was refused.
+#: The result for one job: DONE, UNCHANGED, the id of the new run, or the error.
 Verdict: TypeAlias = str | SextonError
 DONE, UNCHANGED = "done", "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
 class LockedJob:
-    """A job whose row and timer are locked. `ref` is how the caller names it. `timer` is None if it is
-    completed or deleted."""
+    """A job whose row and timer are locked. `ref` is the id or name that the caller gave. `timer` is None if
+    the job is completed or deleted."""
 
     ref: str
     job: StoredJob
@@ -49,8 +49,8 @@ class LockedJob:
 
 
 async def find(context: Context, ref: str, *, deleted: bool = False) -> int:
-    """The number of the job with this id or this name. With `deleted`, a name that no job has leads to the
-    job that had it last."""
+    """The number of the job with this id or name. With `deleted`, a name that no live job has finds the
+    deleted job that had it last."""
     number = decode_id("j", ref)
     if number is not None:
         number = await context.fetchval("jobs/find_by_id", job_id=number)
@@ -64,7 +64,7 @@ async def find(context: Context, ref: str, *, deleted: bool = False) -> int:
 
 
 async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJob:
-    """Lock a job and its timer. A deleted job is refused, unless the caller asks for it too."""
+    """Lock a job and its timer. A deleted job is refused unless `deleted` is given."""
     number = await find(context, ref)
     rows = await context.fetch("jobs/lock", job_ids=[number])
     if not rows or rows[0]["namespace"] != context.namespace:
@@ -78,7 +78,7 @@ async def hold(context: Context, ref: str, *, deleted: bool = False) -> LockedJo
 
 
 async def hold_timers(context: Context, rows: Sequence[asyncpg.Record]) -> list[LockedJob]:
-    """Lock the timers of jobs whose rows are locked already."""
+    """Lock the timers of jobs whose rows are already locked."""
     jobs = [StoredJob(dict(row)) for row in rows]
     found = await context.fetch("jobs/lock_timers", job_ids=[job.id for job in jobs])
     timers = {row["job_id"]: row for row in found}
@@ -87,7 +87,7 @@ async def hold_timers(context: Context, rows: Sequence[asyncpg.Record]) -> list[
 
 
 def accept(verdict: Verdict) -> str:
-    """Raise what one job was refused with."""
+    """Raise the error of a verdict, if it is one."""
     if isinstance(verdict, SextonError):
         raise verdict
     return verdict
@@ -107,9 +107,9 @@ def tell(
     reason: str | None = None,
     detail: State | None = None,
 ) -> None:
-    """For the audit: what was done to locked jobs. One job has an entry with both states; many together have
-    one in each of their namespaces. `before` tells what a job was, if its row does not say it by the names of
-    `after`."""
+    """Write to the audit what was done to locked jobs. One job gets an entry with both states; many jobs
+    share one entry per namespace. `before` gives the earlier state, where the row has no columns with the
+    names in `after`."""
     if len(jobs) == 1:
         [held] = jobs
         row = held.job.row
@@ -139,13 +139,13 @@ def tell(
 
 
 async def check_handler(context: Context, lane: Lane) -> None:
-    """Refuse a handler that several applications have, if the target does not say which is meant."""
+    """Refuse a handler that several applications have, unless the target names the application."""
     if refused := await contested_lanes(context, [lane]):
         raise refused[lane]
 
 
 async def contested_lanes(context: Context, lanes: Collection[Lane]) -> dict[Lane, InvalidField]:
-    """The lanes of handlers that several applications have and whose target does not say which is meant."""
+    """The lanes whose handler several applications have, while the target names none of them."""
     shared = {lane[2] for lane in lanes if lane[1] == "handler" and is_shared(lane[2])}
     if not shared:
         return {}
@@ -168,7 +168,7 @@ async def lane_id(context: Context, lane: Lane) -> int:
 
 
 async def lane_ids(context: Context, lanes: Collection[Lane]) -> dict[Lane, int]:
-    """The ids of lanes of the namespace; those that are new are made."""
+    """The ids of lanes of the namespace; new lanes are created."""
     found = await _find_lanes(context, lanes)
     missing = [lane for lane in lanes if lane not in found]
     if missing:

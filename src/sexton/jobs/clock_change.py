@@ -13,9 +13,9 @@ from sexton.refusal import about
 from sexton.schedules import Occurrence, Schedule
 from sexton.schedules.zone import zone
 
-# How far ahead they are looked for.
+# How far ahead clock changes are searched for.
 AHEAD = timedelta(days=400)
-# Of so many occurrences around a change the effect is told: one a second for two hours.
+# The occurrences around a change that are examined: one per second for two hours.
 MOST_AROUND = 7300
 SECOND = timedelta(seconds=1)
 
@@ -49,7 +49,8 @@ def clock_changes(timezone: str, start: datetime, end: datetime) -> list[ClockCh
 
 
 def changes_ahead(schedule: Schedule, now: datetime) -> list[ClockChange]:
-    """Those of the next 400 days, and what becomes of the schedule; none if it follows no wall clock."""
+    """The clock changes of the next 400 days and their effect on the schedule. A schedule without a wall
+    clock has none."""
     if schedule.kind in ("interval", "once"):
         return []
     info = zone(schedule.timezone).info

@@ -1,4 +1,4 @@
-"""How many jobs a new one would share its minute with, and by how much to spread it."""
+"""How many jobs are due in the same minute as a new job, and which jitter to suggest."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from sexton.jobs.upcoming import count_due
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
 
-# From so many jobs of one minute on, a job that may run a little later should.
+# With this many jobs in one minute, suggest a jitter.
 MANY = 5
-# The offer: about so many jobs a second, between half a minute and an hour.
+# The suggestion spreads about this many jobs over each second, within these bounds.
 PER_SECOND, SHORTEST, LONGEST = 10, 30, 3600
 
 

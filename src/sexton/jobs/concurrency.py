@@ -1,7 +1,7 @@
-"""Concurrency keys: what a run has in common with those that it must not crowd out, such as its customer.
+"""Concurrency keys: they group runs that compete, such as the runs of one customer.
 
-Of the runs in a queue with the same key, only `key_concurrency` run at a time. The key comes from the job and
-the payload alone, so that it is known when the job fires.
+A queue runs at most `key_concurrency` runs with the same key at a time. The key is computed from the job and
+the payload alone, so it is known when the job fires.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def concurrency_key(template: str | None, *, job_id: int, job_name: str, payload
             "bad_concurrency_key",
             f"the concurrency key is {'empty' if not key else f'{len(key)} characters long'}",
             field=FIELD,
-            hint=f"what it takes from the payload must give 1 to {LONGEST} characters",
+            hint=f"choose values of the payload that give 1 to {LONGEST} characters",
         )
     return key
 
 
 def check_concurrency_key(template: str, job_name: str, payload: Any) -> None:
-    """Refuse what could not be filled in, or not before a run is due."""
+    """Refuse a template that cannot be filled in from the job and the payload."""
     if not template.strip():
         raise InvalidField("empty", f"{FIELD} is empty", field=FIELD, hint="leave it out for no key")
     check_template(template, payload, field=FIELD, names=NAMES)

@@ -1,4 +1,4 @@
-"""New jobs. A job and its timer are one statement: it exists and is due, or it does not exist."""
+"""New jobs. One statement inserts a job and its timer, so no job exists without one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sexton.security.quotas import take_jobs
 async def create(
     context: Context, spec: JobSpec, *, app: str | None = None, declaration: str | None = None
 ) -> JobView:
-    """Make a job, or raise `InvalidField` or `NameTaken`."""
+    """Create a job, or raise `InvalidField` or `NameTaken`."""
     spec = check_spec(spec)
     number = await insert(context, spec, app, declaration)
     if number is None:

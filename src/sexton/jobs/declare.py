@@ -1,8 +1,8 @@
-"""Jobs that stand in an application's code, brought in line with it.
+"""Jobs that an application declares in its code.
 
-A job is touched only if it belongs to the application and its declaration is another one than last time: what
-people changed meanwhile stays. One that has vanished from the code is paused, once no live node declares it.
-A name that belongs to another job is refused before anything is done.
+A job is changed only if it belongs to the application and its declaration differs from the last one, so edits
+by people stay. A job that the code no longer declares is paused, once no live node declares it. If another
+job has one of the names, nothing is done and `Conflict` is raised.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ async def check_names(context: Context, app: str, jobs: Mapping[str, JobSpec]) -
 async def declare(
     context: Context, app: str, jobs: Mapping[str, JobSpec], handlers: Collection[str] = ()
 ) -> Declared:
-    """Bring the jobs of an application in line, or raise `Conflict` if another job has one of their names.
-    Safe to do from all its processes at once. `handlers` are those beside the ones named after the jobs."""
+    """Create and change the jobs of an application as it declares them, or raise `Conflict` if another job
+    has one of their names. All processes of the application may call this at once. `handlers` are its
+    handlers beside those named after the jobs."""
     done = Declared()
     rows = await _rows(context, app, jobs)
     _check_rows(app, rows)
@@ -70,7 +71,7 @@ async def declare(
                 _tell(await create(context, spec, app=app, declaration=declaration), app)
                 done.created.append(name)
         except NameTaken:
-            # Another process was faster: one of the application, else it is refused.
+            # Another process created the job first. If it is not the application's, `check_names` refuses it.
             await check_names(context, app, {name: spec})
         except (InvalidField, Conflict, NotFound) as error:
             done.refused[name] = str(error)
@@ -126,8 +127,8 @@ async def _align(
 
 
 def _tell(job: JobView, app: str) -> None:
-    """What the schedule of a new or changed job may be mistaken for. Its worker is about to start, so other
-    warnings would come too early."""
+    """Log the warnings of the schedule of a new or changed job. Its worker is about to start, so warnings
+    about workers would come too early."""
     for warning in schedule_warnings(job):
         log.warning("the job %s of %s: %s", job.name, app, warning)
 

@@ -1,8 +1,8 @@
 """Edits: PATCH and PUT, and moving the next occurrence.
 
-In one transaction the old definition is kept as a revision, everything up to now is accounted for under it,
-and the timer goes on, one revision later, strictly after the last occurrence that was accounted for. A firing
-that was planned before finds another revision and does nothing.
+One transaction keeps the old definition as a revision, accounts for everything up to now under it, and moves
+the timer strictly after the last occurrence that was accounted for, one revision later. A scheduler that
+planned a firing before finds the new revision and does nothing.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from sexton.jobs.validation import check_labels, check_spec, read_changes
 from sexton.jobs.view import JobView
 from sexton.jobs.zones import note_zones
 from sexton.model import JobStatus, encode_id
-from sexton.postgres.jsonb import json_text, json_value
+from sexton.postgres.jsonb import json_or_null, json_text, json_value
 from sexton.postgres.transaction import Context, command
 from sexton.schedules import Schedule
 from sexton.schedules.move import Move
@@ -71,7 +71,7 @@ RESCHEDULED, SKIPPED = "job.rescheduled", "job.skipped"
 async def edit(
     context: Context, ref: str, changes: Mapping[str, Any], *, expected_revision: int | None = None
 ) -> JobView:
-    """Change some fields; null puts one back to its default. The anchor stays, unless it is given."""
+    """Change some fields; null restores a default. The anchor stays unless it is given."""
     held = await hold(context, ref)
     _check_revision(held.job, expected_revision)
     spec = read_changes(_editable(held.job.spec, changes), changes)
@@ -88,7 +88,8 @@ async def replace(
     app: str | None = KEEP,
     declaration: str | None = KEEP,
 ) -> tuple[JobView, bool]:
-    """Give the live job of this name this definition, or create it; also whether it was created."""
+    """Give the live job of this name this definition, or create it. Returns the job, and whether it is
+    new."""
     spec = check_spec(spec)
     while (held := await _held_by_name(context, name)) is None:
         if expected_revision is not None:
@@ -96,7 +97,7 @@ async def replace(
         number = await insert(context, spec, app or None, declaration or None)
         if number is not None:
             return await view(context, number, fresh=True), True
-        # Another transaction has just created a job of this name: that is the one to replace.
+        # Another transaction has just created a job of this name: replace that one.
     _check_revision(held.job, expected_revision)
     spec = _keeping_anchor(spec, held.job)
     return await _change(context, held, spec, app, declaration, action="job.replaced"), False
@@ -106,8 +107,9 @@ async def replace(
 async def reschedule(
     context: Context, ref: str, at: datetime | str, *, expected_revision: int | None = None
 ) -> JobView:
-    """Move the next occurrence to another time; afterwards the schedule goes on. What it says until then does
-    not run, and is accounted for as rescheduled. A single time that has come but has not fired moves too."""
+    """Move the next occurrence to another time. The schedule continues after that time; occurrences in
+    between are recorded as rescheduled and do not run. A single time that has come but has not fired can be
+    moved too."""
     held = await hold(context, ref)
     job = held.job
     _check_revision(job, expected_revision)
@@ -133,8 +135,8 @@ async def reschedule(
 async def skip_next(
     context: Context, ref: str, *, at: datetime | None = None, expected_revision: int | None = None
 ) -> JobView:
-    """Leave the next occurrence out; afterwards the schedule goes on. With `at`, only if that is the next
-    one: so the same wish twice leaves one out."""
+    """Skip the next occurrence; the schedule continues after it. With `at`, only if that is the next
+    occurrence, so that a repeated request skips one only."""
     held = await hold(context, ref)
     job = held.job
     _check_revision(job, expected_revision)
@@ -145,7 +147,7 @@ async def skip_next(
         raise Conflict(
             "not_next",
             f"{iso(at)} is not the next occurrence of {ref}: that is {iso(next_at)}",
-            hint="read the job again, and choose that one",
+            hint="read the job again, and give that time",
         )
     to = job.schedule.next_after(next_at)
     if to is None:
@@ -161,8 +163,7 @@ async def skip_next(
 async def relabel_all(
     context: Context, jobs: Sequence[LockedJob], labels: Mapping[str, str | None]
 ) -> list[Verdict]:
-    """Give locked jobs these labels beside those they have; a label that is None goes. It is an edit like any
-    other, of many jobs together."""
+    """Add these labels to locked jobs; a label that is None is removed. This edits many jobs together."""
     check_labels(labels)
     after = {held.job.id: _relabelled(held.job.spec.labels, labels) for held in jobs}
     changed = [
@@ -204,14 +205,14 @@ def _labels_verdict(held: LockedJob, labels: Mapping[str, str]) -> Verdict:
 
 
 def is_same(job: StoredJob, spec: JobSpec, now: datetime) -> bool:
-    """Whether replacing the job by this definition would change nothing."""
+    """Whether this definition equals that of the job."""
     spec = _keeping_anchor(spec, job)
     schedule, anchor = read_schedule(spec, now)
     return _same(job, job_columns(spec, _keeping_move(schedule, job), anchor))
 
 
 async def _held_by_name(context: Context, name: str) -> LockedJob | None:
-    """The live job of this name. While its lock was waited for, it may have been deleted or renamed."""
+    """Lock the live job of this name. It may be deleted or renamed while this waits for the lock."""
     while True:
         number = await context.fetchval("jobs/find", name=name)
         if number is None:
@@ -232,15 +233,15 @@ async def _change(
     move: Move | None = None,
     moving: bool = False,
 ) -> JobView:
-    """From one definition to another, if they differ. An occurrence that was moved stays moved, unless
-    another `move` is given or the rule is another."""
+    """Change the definition, if the new one differs. A moved occurrence stays moved, unless `move` is given
+    or the rule changes."""
     job = held.job
     if spec.payload != job.spec.payload:
         check_payload_size(context, spec.payload, held.payload_bytes)
     schedule, anchor = read_schedule(spec, held.now)
     schedule = _keeping_move(schedule, job) if move is None else schedule.moved(move)
     columns = job_columns(spec, schedule, anchor)
-    columns["moved"] = None if schedule.move is None else json_text(schedule.move)
+    columns["moved"] = json_or_null(schedule.move)
     columns["app"] = job.row["app"] if app is KEEP else app
     columns["declaration"] = job.row["declaration"] if declaration is KEEP else declaration
     changed = not _same(job, columns)
@@ -251,7 +252,7 @@ async def _change(
         if schedule.timezone != job.row["timezone"]:
             await note_zones(context, [schedule.timezone])
         moved = schedule.timing_key != _timing_key(job)
-        # Fewer runs in all may complete the job here and now.
+        # A smaller max_runs may complete the job now.
         close = moved or spec.max_runs != job.spec.max_runs
         [done] = await account(context, [held], close=close, moving=moving)
         next_at, fired = _go_on(held, spec, schedule, done, moved)
@@ -290,7 +291,7 @@ def _tell(context: Context, action: str, held: LockedJob, after: JobView, column
 
 
 def _timing_key(job: StoredJob) -> str | None:
-    """None: its schedule cannot be computed, so that any other is a change."""
+    """None if the schedule cannot be computed, so that any other schedule is a change."""
     try:
         return job.schedule.timing_key
     except ScheduleError:
@@ -300,7 +301,7 @@ def _timing_key(job: StoredJob) -> str | None:
 def _go_on(
     held: LockedJob, spec: JobSpec, schedule: Schedule, done: Accounted, moved: bool
 ) -> tuple[datetime | None, int]:
-    """The next occurrence under the new definition, and how many have fired."""
+    """The next occurrence under the new definition, and the number of occurrences that fired."""
     fired = done.fired_count
     if moved:
         next_at: datetime | None = first_occurrence(spec, schedule, held.now)
@@ -311,7 +312,7 @@ def _go_on(
     if spec.max_runs is not None and fired >= spec.max_runs:
         if not moved or held.timer is not None:
             return None, fired
-        fired = 0  # A completed job that is given another schedule begins again.
+        fired = 0  # a completed job that gets another schedule starts again
     return next_at, fired
 
 
@@ -344,7 +345,7 @@ async def _edit_runs(context: Context, job: StoredJob, spec: JobSpec, lane: int)
 
 
 async def _own_concurrency_keys(context: Context, job_id: int, spec: JobSpec) -> dict[int, str | None]:
-    """The concurrency keys of waiting runs that have a payload of their own, by run."""
+    """The concurrency keys of waiting runs with their own payload, by run."""
     if spec.concurrency_key is None:
         return {}
     rows = await context.fetch("jobs/lock_own_payloads", job_id=job_id)
@@ -360,7 +361,7 @@ async def _place(
     next_at: datetime | None,
     fired: int,
 ) -> None:
-    """Put the timer to the next occurrence; without one, the job is completed."""
+    """Set the timer to the next occurrence, or complete the job if there is none."""
     job = held.job
     if next_at is None:
         if held.timer is not None:
@@ -384,7 +385,7 @@ async def _place(
 
 
 def _keeping_move(schedule: Schedule, job: StoredJob) -> Schedule:
-    """With the occurrence that was moved, if the rule is that of the job."""
+    """The schedule with the moved occurrence of the job, if the rule is the same."""
     try:
         rule = job.schedule.moved(None)
     except ScheduleError:
@@ -410,8 +411,8 @@ def _alike(name: str, stored: Any, value: Any) -> bool:
 
 
 def _editable(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """A new schedule text tells its own kind, and its own zone and start if it names them. Where the seconds
-    stand is kept with cron lines alone."""
+    """The fields that stay when `changes` are made. A new schedule text determines its kind, and its zone and
+    start if it names them; `seconds` stays with cron lines only."""
     text = changes.get("schedule")
     if not isinstance(text, str):
         text = spec.schedule

@@ -1,4 +1,4 @@
-"""Which jobs are meant: what a list shows, and what a command for many jobs acts on."""
+"""The filter of lists of jobs and of commands for many jobs."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sexton.postgres.jsonb import json_text
 from sexton.targets.handler import split_name
 from sexton.targets.table import kinds
 
-# As `sexton.words_of` takes a text apart: between blanks and ASCII punctuation.
+# Splits a text like the SQL function `sexton.words_of`: at blanks and ASCII punctuation.
 WORDS = re.compile(r"[^\s!-/:-@\[-`{-~]+")
 MOST_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """`label` is `name` or `name=value`; a `name` that ends with `*` is a beginning; `target` is a kind of
-    target or the name of a handler, with its application or without; with `problem`, only jobs that are set
-    aside."""
+    """A field that is None selects everything. `label` is `name` or `name=value`. A `name` that ends with `*`
+    is a prefix. `target` is a kind of target, or the name of a handler with or without its application.
+    `problem` selects jobs that are set aside."""
 
     status: str | None = None
     label: str | None = None
@@ -29,13 +29,13 @@ class JobFilter:
     target: str | None = None
     app: str | None = None
     problem: bool = False
-    #: Words of name, owner or description, or beginnings of them.
+    #: Words, or prefixes of words, in name, owner or description.
     search: str | None = None
-    #: The jobs themselves, by their numbers.
+    #: The numbers of the jobs.
     ids: tuple[int, ...] | None = None
 
     def parameters(self) -> dict[str, Any]:
-        """What the part `job_filter` of statements takes, without the namespace."""
+        """The parameters of the statement part `job_filter`, without the namespace."""
         if self.status is not None and self.status not in tuple(JobStatus):
             hint = f"use {', '.join(JobStatus)}"
             raise InvalidField("bad_value", f"there is no status {self.status}", field="status", hint=hint)
@@ -66,12 +66,12 @@ class JobFilter:
 
 
 def pattern_of(text: str) -> str:
-    """The pattern of LIKE for what begins so."""
+    """The LIKE pattern for texts with this prefix."""
     return re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
 def words_query(text: str) -> str:
-    """The tsquery for all words of a text, each as the beginning of one. Refuses a text without any."""
+    """The tsquery for all words of a text, each as a prefix. Refuses a text without words."""
     words = [word.lower() for word in WORDS.findall(text)][:MOST_WORDS]
     if not words:
         raise InvalidField(

@@ -1,7 +1,7 @@
-"""When: from the times that people write to the schedule of a job.
+"""Times as people write them, turned into instants and schedules.
 
-A single local time that happens twice, or not at all, is refused with the instants that it could mean. A
-series follows the wall clock: 09:00 stays 09:00 on both sides of a clock change.
+A single local time that happens twice, or does not exist, is refused; the error lists the instants that it
+could mean. A series follows the wall clock: 09:00 stays 09:00 before and after a clock change.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FOLDS, GAPS = ("first", "second"), ("after", "shift")
 
 
 class UnclearTime(InvalidField):
-    """A local time that happens twice or not at all: `candidates` are the instants that it could mean."""
+    """A local time that happens twice or does not exist. `candidates` are the instants that it could mean."""
 
     def __init__(self, message: str, *, field: str, hint: str, candidates: list[dict[str, str]]) -> None:
         code = "ambiguous_time" if "fold" in candidates[0] else "nonexistent_time"
@@ -34,14 +34,14 @@ class UnclearTime(InvalidField):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A time on the wall of a zone, and the instant that it is."""
+    """An instant, with the local time that it is in a zone."""
 
     at: datetime
     local: datetime
     timezone: str
 
     def schedule(self, rule: str | None) -> str:
-        """The schedule of a job that fires then; with a `rule`, again and again from then on."""
+        """The schedule of a job that fires at this moment; with a `rule`, repeatedly from it on."""
         if rule is None:
             return iso(self.at)
         return f"DTSTART;TZID={self.timezone}:{self.local:%Y%m%dT%H%M%S}\nRRULE:{rule_of(rule)}"
@@ -57,8 +57,8 @@ def read_moment(
     field: str = "local_time",
     instant_field: str = "at",
 ) -> Moment:
-    """The moment that `local_time` or `at` means; exactly one of them is given. `field` and `instant_field`
-    are what the caller calls them."""
+    """The moment of `local_time` or `at`, of which the caller gives exactly one. `field` and `instant_field`
+    are the caller's names for them."""
     for name, value, choices in (("fold", fold, FOLDS), ("gap", gap, GAPS)):
         if value is not None and value not in choices:
             raise InvalidField(
@@ -87,7 +87,7 @@ def read_moment(
     if timezone is None:
         raise InvalidField(
             "no_timezone",
-            f"{local_time} is a local time, and no zone says where",
+            f"{local_time} is a local time without a time zone",
             field="timezone",
             hint='give "timezone", such as Europe/Berlin, or an instant such as 2027-03-14T08:00:00Z',
         )
@@ -96,7 +96,7 @@ def read_moment(
 
 
 def midnight(text: str, timezone: str | None, field: str) -> datetime | None:
-    """When a day begins, if `text` is a date such as 2027-03-14; None if it is not."""
+    """The start of the day, if `text` is a date such as 2027-03-14; None if it is not a date."""
     try:
         day = date.fromisoformat(text.strip())
     except ValueError:
@@ -123,22 +123,22 @@ def shifted(at: datetime, timezone: str, *, days: int = 0, minutes: int = 0) -> 
 
 
 def later_on_the_wall(moment: Moment, wall: timedelta, place: Zone) -> datetime:
-    """The instant when the wall clock shows so much more; the first of two, the end of a gap."""
+    """The instant at which the wall clock has advanced by `wall`: the first of two, or the end of a gap."""
     seconds = place.first_instant(to_wall(moment.local + wall))
     return EPOCH + timedelta(seconds=seconds)
 
 
 def end_of_window(opened_at: datetime, open_for: timedelta, timezone: str) -> Moment:
-    """When a window ends that was opened then and is open so long on the wall clock."""
+    """The end of a window that opened at this instant, `open_for` later on the wall clock."""
     place = find_zone(timezone)
     opened = Moment(opened_at, local_of(opened_at, place), place.name)
-    # A clock change must not turn a window around.
+    # A clock change must not end a window before it starts.
     end = max(later_on_the_wall(opened, open_for, place), opened_at + timedelta(seconds=1))
     return Moment(end, local_of(end, place), place.name)
 
 
 def local_of(at: datetime, place: Zone) -> datetime:
-    """What the wall clock shows, without its zone."""
+    """The local time, without its zone."""
     info: tzinfo = place.info
     return at.astimezone(info).replace(tzinfo=None)
 
@@ -149,7 +149,8 @@ def local_text(local: datetime) -> str:
 
 
 def local_iso(at: datetime, timezone: str) -> str | None:
-    """With its offset: `2027-03-14T09:00:00+01:00`. None in a zone that the zone database has no more."""
+    """The local time with its offset: `2027-03-14T09:00:00+01:00`. None if the zone database does not have
+    the zone."""
     return at.astimezone(zone(timezone).info).isoformat() if timezone in zone_names() else None
 
 
@@ -161,13 +162,13 @@ def display(at: datetime, timezone: str) -> str:
 
 
 def rule_of(text: str) -> str:
-    """The rule alone, without `RRULE:`."""
+    """The rule without `RRULE:`."""
     rule = text.strip()
     rule = rule[6:] if rule.upper().startswith("RRULE:") else rule
     if "\n" in rule or "DTSTART" in rule.upper():
         raise InvalidField(
             "bad_rule",
-            "the rule has more than one line, or a DTSTART",
+            "the recurrence rule has several lines or a DTSTART",
             field="recurrence_rule",
             hint="write the RRULE alone, such as FREQ=WEEKLY;BYDAY=MO: local_time says when it begins",
         )

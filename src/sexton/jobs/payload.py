@@ -1,4 +1,4 @@
-"""Payloads: JSON of any shape, not too much of it."""
+"""Payloads: JSON of any shape and limited size."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_payload_size(context: Context, payload: Any, limit: int | None, field:
 
 
 def encode_payload(payload: Any, field: str = "payload") -> str:
-    """A payload as the JSON that is stored."""
+    """The payload as JSON text for the database."""
     try:
         encoded = msgspec.json.encode(payload)
     except (TypeError, ValueError, RecursionError) as error:

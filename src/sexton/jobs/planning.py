@@ -6,7 +6,7 @@
 disposition, and `next_at` is the first one after that. An occurrence is due at its scheduled time plus the
 job's jitter, and lateness is measured from there:
 
-    up to `grace` late, or    it runs: slowness and failovers of our own must not make a job skip
+    up to `grace` late, or    it runs: a slow scheduler or a failover must not make a job skip
     `ON_TIME`, if that is more
     later than that, or       it was missed, and `missed_window` decides
     overtaken by the next
@@ -17,10 +17,11 @@ job's jitter, and lateness is measured from there:
     older than `catch_up`     never run, recorded as outside_catch_up (SKIP: as missed)
 
 A job that repeats faster than its grace has several occurrences within it. If none is later than `HICCUP`,
-each runs: the scheduler was only slow. After a longer standstill only the latest one is just late. The others
-were overtaken by it, which is to be missed: they must not all start at once. So RUN_ONCE coalesces into the
-latest one whatever came before it, and RUN_ALL runs each of them, one after another, and then the latest.
-Long outages are counted, not listed: neighbouring skips of one reason become one range.
+each runs: the scheduler was only slow. After a longer standstill only the latest one counts as late; the
+others were overtaken and count as missed, because they must not all start at once. So RUN_ONCE coalesces all
+earlier ones into the latest, and RUN_ALL runs each of them, one after another, and then the latest.
+Neighbouring skips with one reason become one range with a count, so a long outage is not listed occurrence by
+occurrence.
 """
 
 from __future__ import annotations
@@ -43,17 +44,17 @@ from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
-# Up to this late an occurrence is on time, however short its grace: no firing takes no time at all.
+# Up to this late an occurrence is on time, however short its grace, because firing itself takes time.
 ON_TIME = timedelta(seconds=1)
-# Up to this late nothing was missed, however often a job repeats: a failover takes 5.5 s.
+# Up to this late no occurrence is missed, however often a job repeats: a failover takes 5.5 s.
 HICCUP = timedelta(seconds=10)
-# So long before the grace, occurrences are gone through one by one.
+# Occurrences up to this long before the grace are examined one by one.
 NEAR = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class MissedPolicy:
-    """What a job says about occurrences that were not fired in time."""
+    """What becomes of occurrences of a job that did not fire in time."""
 
     missed_window: MissedWindow
     max_missed: int
@@ -62,7 +63,7 @@ class MissedPolicy:
 
     @classmethod
     def of(cls, spec: JobSpec, catch_up_seconds: float | None = None) -> MissedPolicy:
-        """`catch_up_seconds` is the cluster's default, for a job that says nothing of it."""
+        """`catch_up_seconds` is the default of the cluster, for a job without its own."""
         window = spec.missed_window or MissedWindow.RUN_ONCE
         seconds = catch_up_seconds if spec.catch_up_seconds is None else spec.catch_up_seconds
         catch_up = None if seconds is None else timedelta(seconds=seconds)
@@ -72,7 +73,7 @@ class MissedPolicy:
 
 
 def grace_of(seconds: int) -> timedelta:
-    """How late an occurrence may be before it was missed."""
+    """How late an occurrence may be before it counts as missed."""
     return max(timedelta(seconds=seconds), ON_TIME)
 
 
@@ -95,7 +96,7 @@ class PlannedSkip:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of the occurrences up to now. `chained`: the missed ones run one after another."""
+    """The runs and skips for the occurrences up to now. `chained`: the missed ones run one after another."""
 
     runs: tuple[PlannedRun, ...]
     skips: tuple[PlannedSkip, ...]
@@ -104,7 +105,7 @@ class Plan:
 
     @property
     def missed(self) -> int:
-        """How many runs it catches up."""
+        """The number of catch-up runs."""
         return sum(run.trigger is Trigger.CATCH_UP for run in self.runs)
 
 
@@ -164,7 +165,7 @@ def paused(
     now: datetime,
     reason: SkipReason = SkipReason.PAUSED,
 ) -> Plan:
-    """What fell due while a job was paused, or deleted: skipped, all of it."""
+    """Skip everything that fell due while a job was paused or deleted."""
     skips = _Skips()
     last = scheduled_at
     if scheduled_at <= now - jitter and (more := schedule.count(scheduled_at, now - jitter)) is not None:
@@ -180,8 +181,8 @@ def paused(
 def after_pause(
     schedule: Schedule, scheduled_at: datetime, jitter: timedelta, until: datetime
 ) -> datetime | None:
-    """The first occurrence that a pause until then leaves. A single time is never lost to a pause: it follows
-    missed_window."""
+    """The first occurrence after a pause that ends at `until`. A single time is never lost to a pause: it
+    follows missed_window."""
     if schedule.kind == "once" or scheduled_at > until - jitter:
         return scheduled_at
     return schedule.next_after(until - jitter)
@@ -190,16 +191,16 @@ def after_pause(
 def replan(
     schedule: Schedule, before: Schedule, scheduled_at: datetime, *, again: bool = False
 ) -> datetime | None:
-    """Where a timer belongs now that the clock changes of its zone are others: `before` is the schedule under
-    the old ones, `scheduled_at` the first occurrence not yet accounted for.
+    """The time of a timer after the zone database has changed. `before` is the schedule under the old clock
+    changes, `scheduled_at` the first occurrence not yet accounted for.
 
-    An occurrence is what the rule says on the wall. So the timer goes to the first one that stands for the
-    same wall time or a later one: what was fired does not come again though its instant now lies ahead, and
-    what was not fired is due at once if its instant now lies behind. A rule that follows the clock through
-    both sides of a fold goes on after the last instant instead, and so does one that counts elapsed time. In
-    any case it goes on strictly after the last instant that was accounted for.
+    An occurrence is identified by its wall time. So the timer moves to the first occurrence with the same or
+    a later wall time: one that has fired does not fire again, even if its instant is now in the future; one
+    that has not fired is due at once if its instant is now in the past. A rule that fires on both sides of a
+    fold, or counts elapsed time, continues after the last instant instead. The timer always moves strictly
+    after the last instant that was accounted for.
 
-    `again`: timers that fit the new rules are left alone, for those that do not were planned by the old.
+    `again`: leave timers alone that fit the new clock changes; the others were planned with the old ones.
     """
     just_before = scheduled_at - timedelta(seconds=1)
     fits = schedule.next_after(just_before) == scheduled_at
@@ -226,8 +227,8 @@ def replan(
 def _count_old(
     schedule: Schedule, policy: MissedPolicy, scheduled_at: datetime, end: datetime, skips: _Skips
 ) -> datetime | None:
-    """Skip by arithmetic what is sure to be skipped: everything before the newest ones that may run. The
-    first occurrence that is left to be looked at; None: there is none up to now."""
+    """Skip by arithmetic everything before the newest occurrences that may run. Returns the first occurrence
+    that is left to examine; None if there is none up to now."""
     in_grace = end - policy.grace
     kept = {MissedWindow.SKIP: 0, MissedWindow.RUN_ONCE: 1}.get(policy.missed_window, policy.max_missed)
     window = NEAR
@@ -260,7 +261,7 @@ def _count_old(
 def _count(
     schedule: Schedule, first: datetime, until: datetime, more: int, reason: SkipReason, skips: _Skips
 ) -> datetime:
-    """Skip an occurrence and so `more` up to an instant; the last of them."""
+    """Skip an occurrence and `more` after it up to an instant. Returns the last of them."""
     last = first
     if more:
         last = schedule.previous_before(until + MICROSECOND) or first
@@ -285,7 +286,7 @@ class _Skips:
     def add(
         self, at: datetime, reason: SkipReason, until: datetime | None = None, occurrences: int = 1
     ) -> None:
-        """Record one skipped occurrence, or so many of them up to `until`."""
+        """Record one skipped occurrence, or several up to `until`."""
         if self.ranges and self.ranges[-1].reason is reason:
             first = self.ranges[-1]
             self.ranges[-1] = PlannedSkip(
@@ -296,7 +297,7 @@ class _Skips:
 
 
 def schedule_of(row: Mapping[str, Any]) -> Schedule:
-    """The schedule of a job's row; `options` may still be JSON text."""
+    """The schedule of a job's row; `options` may be JSON text."""
     options = json_value(row["options"])
     schedule = parse(
         row["schedule"],
@@ -315,6 +316,6 @@ def schedule_of(row: Mapping[str, Any]) -> Schedule:
 
 
 def move_of(row: Mapping[str, Any]) -> Move | None:
-    """The occurrence of a job that was moved."""
+    """The moved occurrence of a job."""
     moved = row["moved"]
     return None if moved is None else msgspec.convert(json_value(moved), Move)

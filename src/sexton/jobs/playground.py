@@ -1,5 +1,5 @@
-"""A schedule explained without a job and without an account: words, the next times, clock changes, and where
-another schedule differs. Everything is bounded: anyone may ask."""
+"""Explains a schedule without a job and without an account: words, the next times, clock changes, and the
+difference to another schedule. Anyone may ask, so all work is bounded."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sexton.schedules.zone import zone, zone_names
 
 LONGEST_TEXT = 1000
 MOST_TIMES = 100
-# How far ahead differences are looked for, and how many occurrences are compared.
+# How far ahead two schedules are compared, and how many occurrences.
 AHEAD = timedelta(days=400)
 MOST_COMPARED = 2000
 MOST_DIFFERENCES = 50
@@ -84,7 +84,7 @@ class ZoneFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_schedule(wish: ExplainRequest, now: datetime) -> Explained:
-    """Refused as a job with this schedule would be."""
+    """Explain a schedule. Raises what creating a job with it would raise."""
     spec = JobSpec(
         name="preview", schedule=wish.schedule, timezone=wish.timezone, gap=wish.gap, fold=wish.fold
     )
@@ -99,7 +99,7 @@ def explain_schedule(wish: ExplainRequest, now: datetime) -> Explained:
 
 
 def find_zones(text: str, now: datetime) -> list[ZoneFound]:
-    """Zones with this text in their names, those of a city that begins with it first."""
+    """Zones with this text in their names; first those whose city begins with it."""
     wanted = text.strip().lower().replace(" ", "_")
     named = [name for name in zone_names() if wanted in name.lower()]
     named.sort(

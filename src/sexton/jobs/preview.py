@@ -1,4 +1,4 @@
-"""What a schedule comes to: the next occurrences, with what is moved or skipped and why."""
+"""The next occurrences of a schedule, with the reason of each that is moved or skipped."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
-    """Of a job that is not stored; refused as its creation would be."""
+    """The preview of a job that is not stored. Raises what creating it would raise."""
     check_spec(spec)
     schedule, _ = read_schedule(spec, now)
     first = first_occurrence(spec, schedule, now)
@@ -54,7 +54,7 @@ def preview(spec: JobSpec, *, count: int = 10, now: datetime) -> Preview:
 
 @query
 async def preview_job(context: Context, ref: str, *, count: int = 10) -> Preview:
-    """Of a stored job, from where it stands; a paused one as if it were resumed now."""
+    """The preview of a stored job from its timer on; for a paused job, as if it were resumed now."""
     row = await context.require("job", ref, "jobs/preview", job_id=await find(context, ref))
     job = StoredJob(dict(row))
     if row["scheduled_at"] is None:
@@ -74,7 +74,7 @@ def _preview(schedule: Schedule, start: datetime, count: int, left: int | None) 
     wanted = count if left is None else min(count, left)
     found: list[PreviewedTime] = []
     firing = 0
-    # A calendar may take away thousands in a row: they are shown as far as there is room.
+    # Exclusions may skip thousands of occurrences in a row; the preview shows a limited number of them.
     for occurrence in schedule.occurrences(start, END):
         if firing == wanted or len(found) == count + LARGEST:
             break

@@ -1,8 +1,8 @@
-"""Queues: how many of their runs may go at a time and per second, and whether any may go at all.
+"""Queues: limits on how many of their runs execute at a time and start per second, and pauses.
 
-What people say about a queue is a row; workers read it when they look at their lanes, and are told of every
-change. Nothing that runs is stopped by a limit or a pause. Each namespace has its own queues: two of one
-name have nothing in common.
+The limits and the pause of a queue are one row. Workers read it with their lanes, and are notified of every
+change. A limit or a pause stops no run that has started. Each namespace has its own queues, even if names are
+equal.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class QueueView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def list_queues(context: Context) -> list[QueueView]:
-    """Every queue that jobs have used, or that has limits or a pause."""
+    """All queues that jobs have used, or that have limits or a pause."""
     return await _queues(context, None)
 
 
@@ -68,13 +68,13 @@ async def get_queue(context: Context, name: str) -> QueueView:
 
 
 async def set_limits(context: Context, name: str, limits: Limits) -> QueueView:
-    """Give a queue exactly these limits."""
+    """Set all limits of a queue; limits that are not given are removed."""
     return await change_limits(context, name, _plain(limits))
 
 
 @command
 async def change_limits(context: Context, name: str, changes: LimitChanges | Mapping[str, Any]) -> QueueView:
-    """Change some limits of a queue; None removes one. They hold for what is claimed from now on."""
+    """Change some limits of a queue; None removes one. They apply to runs that are claimed from now on."""
     check_text(name, "queue", LONGEST_QUEUE)
     given = changes if isinstance(changes, Mapping) else _plain(changes)
     row = await context.fetchrow("jobs/lock_queue", name=name)
@@ -88,7 +88,7 @@ async def change_limits(context: Context, name: str, changes: LimitChanges | Map
 
 @command
 async def pause_queue(context: Context, name: str, *, reason: str | None = None) -> QueueView:
-    """Take nothing more from a queue. Its jobs fire, their runs wait; what runs goes on."""
+    """Stop claiming runs of a queue. Its jobs still fire, their runs wait; runs that have started go on."""
     if reason is not None:
         check_text(reason, "reason", 1000)
     return await _set_paused(context, name, True, reason)
@@ -96,7 +96,7 @@ async def pause_queue(context: Context, name: str, *, reason: str | None = None)
 
 @command
 async def resume_queue(context: Context, name: str) -> QueueView:
-    """Go on with what waits, the highest priority and the oldest first."""
+    """Claim the waiting runs again, the highest priority and the oldest first."""
     return await _set_paused(context, name, False, None)
 
 
@@ -117,7 +117,7 @@ async def _set_paused(context: Context, name: str, paused: bool, reason: str | N
 
 
 def check_limits(limits: Mapping[str, Any]) -> None:
-    """Refuse what is out of range or means nothing."""
+    """Refuse limits that are out of range or have no effect."""
     for field, (least, most) in RANGES.items():
         value = limits[field]
         if value is not None and not least <= value <= most:
@@ -127,7 +127,7 @@ def check_limits(limits: Mapping[str, Any]) -> None:
             raise InvalidField("out_of_range", f"{field} is {value}", field=field, hint=hint)
     if limits["burst"] is not None and limits["rate"] is None:
         raise InvalidField(
-            "needs_rate", "burst means nothing without a rate", field="burst", hint="give a rate too"
+            "needs_rate", "burst has no effect without a rate", field="burst", hint="give a rate too"
         )
 
 

@@ -1,4 +1,4 @@
-"""Jobs as they are shown: one, or a page of them."""
+"""Reading jobs: one, or a page of them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ NEVER: dict[str, Any] = {"last_run_at": None, "last_outcome": None, "last_end_at
 
 @query
 async def get(context: Context, ref: str) -> JobView:
-    """The job with this id or name. A deleted one is still shown by its id."""
+    """The job with this id or name. A deleted job is shown by its id."""
     return await view(context, await find(context, ref))
 
 
@@ -72,8 +72,8 @@ async def list_jobs(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[JobView]:
-    """Jobs in the order in which they were made (created_at), of their names, the reverse of either (-name),
-    or in which they fire next (next_run_at): paused ones last, and without those that fire no more."""
+    """Jobs ordered by created_at or name, descending with a `-` before it, or by next_run_at: then paused
+    jobs come last, and jobs that do not fire any more are left out."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
     filters = {"limit": limit + 1, **chosen.parameters()}
@@ -125,13 +125,13 @@ def _cursor_of(sort: str, last: asyncpg.Record) -> str:
 
 @query
 async def count_jobs(context: Context, chosen: JobFilter = EVERY_JOB) -> Total:
-    """How many jobs a filter means: exactly up to 10,000, beyond that as estimated."""
+    """The number of jobs that match a filter: exact up to 10,000, an estimate beyond."""
     return await total(context, "jobs/list_matching", **chosen.parameters())
 
 
 @query
 async def view(context: Context, number: int, *, fresh: bool = False) -> JobView:
-    """One job, with what its maker should know; a `fresh` one has no history to look at."""
+    """One job with its warnings. A `fresh` job has no history to read."""
     found = await views(context, [number], fresh=fresh)
     if not found:
         raise not_found("job", encode_id("j", number))
@@ -150,7 +150,7 @@ async def views(context: Context, numbers: list[int], *, fresh: bool = False) ->
 
 
 async def _last_runs(context: Context, rows: Sequence[asyncpg.Record]) -> dict[int, dict[str, Any]]:
-    """First in the latest days; what has not run there is looked for back to where it was made."""
+    """Searches the latest days first; for jobs without a run there, everything since they were created."""
     made = {row["id"]: min(row["created_at"], row["clock"]) for row in rows}
     end = rows[0]["clock"] + timedelta(days=1)
     recent = rows[0]["clock"] - RECENT
@@ -185,7 +185,7 @@ def show(row: Mapping[str, Any]) -> JobView:
             **_completion(row),
             "next_run_at": next_at,
             "moved_from": move.origin if move is not None and move.to == next_at and not move.skip else None,
-            # None in a zone that is not there any more: the job's problem says so.
+            # None if the zone database no longer has the zone: the job's problem says so.
             "next_run_local": next_at and local_iso(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),
             "problem": row["problem"] if row["status"] in (JobStatus.ACTIVE, JobStatus.PAUSED) else None,
@@ -195,7 +195,7 @@ def show(row: Mapping[str, Any]) -> JobView:
 
 
 def _completion(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A job that fires no more is completed when its last run has ended."""
+    """A job without further occurrences is completed when its last run has ended."""
     if row["status"] != JobStatus.COMPLETED:
         return {}
     if row["unfinished"]:
@@ -205,7 +205,8 @@ def _completion(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _after_pause(row: Mapping[str, Any]) -> datetime | None:
-    """None if the pause has no end, or the schedule cannot be computed."""
+    """The next occurrence after the pause. None if the pause has no end, or the schedule cannot be
+    computed."""
     if row["status"] != JobStatus.PAUSED or row["paused_until"] is None:
         return None
     job = StoredJob(row)
@@ -216,7 +217,7 @@ def _after_pause(row: Mapping[str, Any]) -> datetime | None:
 
 
 def _problem_of(job: JobView, next_at: datetime) -> str | None:
-    """A schedule that cannot be computed is found by the scheduler when the job is due; here at once."""
+    """Why the schedule cannot be computed. The scheduler would notice only when the job is due."""
     try:
         make_schedule(job, job.anchor).next_after(next_at)
     except (SextonError, OverflowError) as error:
@@ -225,11 +226,11 @@ def _problem_of(job: JobView, next_at: datetime) -> str | None:
 
 
 async def warnings_of(context: Context, job: JobView) -> list[str]:
-    """What is allowed but probably not meant."""
+    """Settings of a job that are allowed but probably a mistake."""
     try:
         target = read_target(target_of(job))
     except InvalidField as error:
-        # Of a kind that another process has loaded, or of another version.
+        # Another process has loaded this kind, or another version wrote it.
         return [f"this process cannot read the target: {error.message}"]
     workers = await _worker_warnings(context, target)
     limits = await _limit_warnings(context, job)
@@ -281,7 +282,7 @@ async def _worker_warnings(context: Context, target: Target) -> list[str]:
 
 
 def schedule_warnings(job: JobView) -> list[str]:
-    """Other readings of its schedule."""
+    """Other ways in which its schedule could be read."""
     try:
         return list(make_schedule(job, job.anchor).warnings)
     except SextonError:
@@ -289,7 +290,8 @@ def schedule_warnings(job: JobView) -> list[str]:
 
 
 def _key_warnings(job: JobView) -> list[str]:
-    """A template that names too little: what honours the key would drop every other occurrence."""
+    """Warns of a template that gives several occurrences one key: a target that honours the key drops all but
+    one."""
     if job.idempotency_key_template is None or job.next_run_at is None or job.problem is not None:
         return []
     template, timezone = job.idempotency_key_template, job.timezone or "UTC"
@@ -310,7 +312,7 @@ def _key_warnings(job: JobView) -> list[str]:
 
 
 def _next_fold(schedule: Schedule, after: datetime) -> list[datetime]:
-    """Some occurrences at the times that the clock shows twice, when it goes back within a year."""
+    """Occurrences in the next hour that the clock shows twice, within a year."""
     start = int(after.timestamp())
     for (_, before), (at, offset) in pairwise(zone(schedule.timezone).changes(start, start + YEAR)):
         if offset < before:

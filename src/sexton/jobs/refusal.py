@@ -1,4 +1,5 @@
-"""What people write who mean a job: the words of other schedulers, and what to write instead."""
+"""Error messages for a job that cannot be read: they know the field names of other schedulers, and say what
+to write."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from sexton.jobs.spec import JobSpec
 from sexton.refusal import explained, plain_name, unknown_field
 from sexton.targets.table import hint_of
 
-# What other schedulers call it.
+# Field names of other schedulers, and ours.
 OTHER_NAMES = {
     **dict.fromkeys(
         ("cron", "cron_expr", "cron_expression", "crontab", "rrule", "recurrence_rule", "recurrence",
@@ -50,7 +51,7 @@ EXAMPLES = {
 
 
 def explain(data: Any, error: msgspec.ValidationError) -> InvalidField:
-    """The same refusal in our words."""
+    """The error of msgspec as `InvalidField`, with a hint."""
     if not isinstance(data, Mapping):
         return not_an_object()
     try:

@@ -1,10 +1,10 @@
-"""Taking back that jobs were deleted, as long as their rows are kept.
+"""Restores deleted jobs, as long as their rows are kept.
 
-A deletion keeps what the job was: its status, its pause, how many runs had fired, and the first occurrence
-that was open. The job goes on from there: what fell due since then is recorded as skipped, with the reason
-`deleted`, so that each occurrence has one account. A run that the deletion cancelled stays cancelled. A job
-that was cleared away after it had completed stays deleted; one that belongs to what was called off comes back
-with that (`called_off`), not by itself.
+A deletion keeps the state of the job: its status, its pause, how many runs had fired, and the first open
+occurrence. The restored job continues from there. Occurrences that fell due since are recorded as skipped
+with the reason `deleted`, so that each occurrence is accounted for once. A run that the deletion cancelled
+stays cancelled. A job that was removed after it had completed cannot be restored. The job of a cancelled
+action, release or campaign is restored with that (`called_off`), not by itself.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ COLUMNS = {
 
 
 class DeletedAs(msgspec.Struct, frozen=True):
-    """What a job was when it was deleted."""
+    """The state of a job when it was deleted."""
 
     status: JobStatus
     fired_count: int
@@ -61,7 +61,7 @@ class DeletedAs(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Return:
-    """A job that comes back, and what is open of it."""
+    """A job to restore, and the plan for its open occurrences."""
 
     held: LockedJob
     before: DeletedAs
@@ -74,8 +74,8 @@ class _Return:
 
 @command
 async def restore(context: Context, ref: str, *, called_off: bool = False) -> JobView:
-    """Take back that a job was deleted. It is named by its id, or by the name that it had; one that is not
-    deleted stays as it is. `called_off`: also one that was deleted with `final`."""
+    """Restore a deleted job, by its id or its former name. A job that is not deleted stays as it is.
+    `called_off`: restore it even if it was deleted with `final`."""
     if decode_id("j", ref) is None:
         number = await context.fetchval("jobs/find_deleted", name=ref)
         ref = ref if number is None else encode_id("j", number)
@@ -88,7 +88,7 @@ async def restore(context: Context, ref: str, *, called_off: bool = False) -> Jo
 async def restore_all(
     context: Context, jobs: Sequence[LockedJob], *, called_off: bool = False
 ) -> list[Verdict]:
-    """Restore locked jobs. Of several that had one name, the last comes back."""
+    """Restore locked jobs. Of several with one name, only the latest is restored."""
     verdicts: dict[int, Verdict] = dict.fromkeys(numbers(jobs), UNCHANGED)
     gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
     found = await asyncio.to_thread(lambda: [_plan(held, called_off) for held in gone])
@@ -108,7 +108,7 @@ async def restore_all(
         except asyncpg.UniqueViolationError as error:
             if error.constraint_name != "jobs_name":
                 raise
-            continue  # another transaction has just made a job of one of the names
+            continue  # another transaction has just created a job with one of the names
         break
     for status in JobStatus:
         if back := [each.held for each in returning.values() if each.status == status]:
@@ -122,8 +122,8 @@ def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
     if before is None or (before.final and not called_off):
         return Conflict(
             "not_restorable",
-            f"job {held.ref} cannot be restored: it had completed and was cleared away, or belongs to what "
-            "was called off",
+            f"job {held.ref} cannot be restored: it was removed after its completion, or with what it "
+            "belonged to",
             hint="create it again",
         )
     if before.next_at is None or before.status == JobStatus.COMPLETED:
@@ -137,7 +137,7 @@ def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
 
 
 async def _taken_names(context: Context, returning: Sequence[_Return]) -> dict[int, NameTaken]:
-    """The jobs whose names others have: live ones, or later ones of these."""
+    """The jobs whose names live jobs have, or later ones among these."""
     names = {each.held.job.row["name"] for each in returning}
     rows = await context.fetch("jobs/find_names", names=list(names))
     owners: dict[str, int] = {row["name"]: row["id"] for row in rows}

@@ -1,8 +1,7 @@
 """Jobs in the order in which they fire next.
 
-An index on the times of all timers would cost every firing more than these pages are worth. So a page is
-merged from what comes next in each shard, which firing needs an index for anyway; and if few jobs are meant,
-they are found first, and sorted.
+An index on the times of all timers would slow down every firing. So a page is merged from the next timers of
+each shard, for which firing has an index. If the filter selects few jobs, they are read first and sorted.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ from sexton.postgres.database import LOCALLY_BY_KEY
 from sexton.postgres.estimate import expected
 from sexton.postgres.transaction import Context
 
-# Timers that one statement looks at: those that come first in the shards; and, where more than that are due
-# at one instant, those that are read in the order of their jobs, at first and at most.
+# The timers that one statement reads: the first ones of the shards (ROWS). If more timers are due at one
+# instant, it reads them in the order of their jobs: WALK at first, LONGEST_WALK at most.
 ROWS = 5_000
 WALK = 1_000
 LONGEST_WALK = 64_000
-# If no more than these are expected, they are sorted at once.
+# If the planner expects no more jobs than this, they are sorted.
 MOST_SORTED = 20_000
-# So many were seen, and a page was not filled: what is meant is rare.
+# If this many timers do not fill a page, the filter selects few jobs.
 MOST_SEEN = 2 * ROWS
 TICK = timedelta(microseconds=1)
 
@@ -32,8 +31,8 @@ TICK = timedelta(microseconds=1)
 async def soonest(
     context: Context, due_at: datetime | None, after: int, filters: Mapping[str, Any]
 ) -> list[asyncpg.Record]:
-    """The next jobs after this time (None: of those that are paused) and id: as many as `filters` has for a
-    limit, if there are."""
+    """The next jobs after this time and id, at most the `limit` of the filters. A time of None means the
+    paused jobs."""
     meant = {name: value for name, value in filters.items() if name != "limit"}
     async with context.planned_anew():
         few = await expected(context, "jobs/list_matching", most=None, **meant) <= MOST_SORTED
@@ -47,7 +46,7 @@ async def soonest(
 async def _from_timers(
     context: Context, due_at: datetime | None, after: int, filters: Mapping[str, Any]
 ) -> list[asyncpg.Record] | None:
-    """None if too few of the timers that come next are meant."""
+    """Reads the timers in order. None if the filter selects too few of them."""
     found: dict[int, asyncpg.Record] = {}
     seen, walk = 0, WALK
     async with context.open.transaction():
@@ -58,7 +57,7 @@ async def _from_timers(
             )
             for row in rows:
                 if row["id"] is not None:
-                    found.setdefault(row["id"], row)  # a timer that has moved meanwhile comes again
+                    found.setdefault(row["id"], row)  # a timer that has moved appears again
             last = rows[0]
             seen += last["seen"]
             done = not last["more"] or (last["cut_at"] is None and last["walked_to"] is None)

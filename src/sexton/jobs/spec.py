@@ -1,4 +1,4 @@
-"""What people write: a job, and the limits of a queue; every field with its default."""
+"""The specifications that callers write: a job, and the limits of a queue, with all defaults."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ MOST_LABELS = 64
 
 
 def choice(*values: str) -> Meta:
-    """These texts and no others; the parser of schedules refuses the rest in its own words."""
+    """The allowed texts, for the documentation. The parser of schedules refuses others."""
     return Meta(extra_json_schema={"enum": list(values)})
 
 
 class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """A job as people write it.
+    """A job as a caller writes it.
 
-    Each field is declared here once: its type, range, default and meaning. Reading, the API, the command line
-    and the documentation follow.
+    Each field is declared here once: its type, range, default and meaning. Validation, the API, the command
+    line and the documentation use this declaration.
     """
 
     name: Annotated[str, Meta(max_length=200, description="Unique among live jobs; at most 200 characters.")]
@@ -162,7 +162,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
 
 DEFAULTS = JobSpec(name="", schedule="")
 
-# The fields of a specification that a job's row holds in columns of its own; the others go into `options`.
+# The fields that have their own column in a job's row; the others are in the column `options`.
 COLUMNS = (
     "name",
     "schedule",

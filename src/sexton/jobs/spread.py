@@ -1,4 +1,4 @@
-"""How jobs are spread by their ids: over the shards, and over the seconds of their jitter."""
+"""Spreads jobs by their ids: over the shards, and over the seconds of their jitter."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ MASK = 0xFFFFFFFFFFFFFFFF
 
 
 def shard_of(job_id: int, shards: int) -> int:
-    """Which shard a job belongs to: the same in every process and version, spread evenly."""
+    """The shard of a job: the same in every process and version, evenly spread."""
     mixed = (job_id ^ (job_id >> 31)) * 0x9E3779B97F4A7C15 & MASK
     return (mixed >> 32) % shards
 
 
 def jitter_of(job_id: int, jitter_seconds: int) -> float:
-    """A job's own fixed offset within its jitter window, in seconds, to the millisecond. Jobs with
-    neighbouring ids are as far apart as any others."""
+    """The fixed offset of a job within its jitter, in seconds with milliseconds. Neighbouring ids get
+    unrelated offsets."""
     if not jitter_seconds:
         return 0.0
     mixed = job_id + 0x9E3779B97F4A7C15 & MASK

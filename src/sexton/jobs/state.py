@@ -38,7 +38,8 @@ OVER = "its pause is over"
 async def pause(
     context: Context, ref: str, *, reason: str | None = None, until: datetime | None = None
 ) -> JobView:
-    """Stop firing. Runs that have fired go on; what falls due from here on is recorded as paused."""
+    """Stop firing. Runs that have fired go on; occurrences that fall due from now on are recorded as
+    paused."""
     held = await hold(context, ref)
     [verdict] = await pause_all(context, [held], reason=reason, until=until)
     accept(verdict)
@@ -47,8 +48,8 @@ async def pause(
 
 @command
 async def resume(context: Context, ref: str) -> JobView:
-    """Go on. What fell due meanwhile is recorded as paused; a single time follows missed_window instead. So
-    does what came after the end of a pause that had one."""
+    """Fire again. Occurrences during the pause are recorded as paused; a single time follows missed_window
+    instead, and so do occurrences after the end of a pause that had one."""
     held = await hold(context, ref)
     [verdict] = await resume_all(context, [held])
     accept(verdict)
@@ -56,8 +57,8 @@ async def resume(context: Context, ref: str) -> JobView:
 
 
 async def resume_due(context: Context) -> int:
-    """Resume the jobs whose pause is over, those of a namespace together; how many there were. It takes at
-    most `MOST_RESUMED`."""
+    """Resume the jobs whose pause has ended, one transaction per namespace. Returns how many; at most
+    `MOST_RESUMED`."""
     by_namespace: dict[str, list[int]] = {}
     for row in await context.fetch("jobs/list_ended_pauses", limit=MOST_RESUMED):
         by_namespace.setdefault(row["namespace"], []).append(row["id"])
@@ -73,12 +74,12 @@ async def _resume_together(context: Context, ended: Sequence[int]) -> int:
     except Unavailable:
         raise
     except Exception:
-        # One of them, at least, cannot be resumed: it is found when each is taken alone.
+        # At least one of them cannot be resumed: resume each alone to find it.
         return sum([await _resume_alone(context, number) for number in ended])
 
 
 async def _resume_alone(context: Context, number: int) -> int:
-    """One that cannot be resumed must not keep the others from going on: it stays paused, and says why."""
+    """A job that cannot be resumed stays paused, with the error as its reason, so that the others go on."""
     try:
         return await _resume_ended(replace(context, reason=OVER), [number])
     except Unavailable:
@@ -92,7 +93,7 @@ async def _resume_alone(context: Context, number: int) -> int:
 
 @command
 async def _stay_paused(context: Context, number: int, reason: str) -> None:
-    """A pause that cannot end by itself lasts until a person ends it."""
+    """Remove the end of a pause, so that it lasts until a caller resumes the job."""
     row = await context.fetchrow("jobs/stay_paused", job_id=number, reason=reason)
     if row is not None:
         after = {"paused_until": None, "paused_reason": reason}
@@ -109,7 +110,7 @@ async def _stay_paused(context: Context, number: int, reason: str) -> None:
 
 @command
 async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
-    """Resume these jobs, except those whose pause has been changed meanwhile."""
+    """Resume these jobs, except those whose pause was changed in the meantime."""
     jobs = await hold_timers(context, await context.fetch("jobs/lock", job_ids=ended))
     over = [held for held in jobs if held.job.status == JobStatus.PAUSED and not _still_paused(held)]
     await resume_all(context, over)
@@ -117,16 +118,16 @@ async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
 
 
 async def next_resumption(context: Context) -> float:
-    """The seconds until the next pause ends by itself: 0 if one has ended, infinity if none does."""
+    """The seconds until the next pause ends: 0 if one has ended, infinity if none ends."""
     seconds = await context.fetchval("jobs/next_pause_end")
     return math.inf if seconds is None else max(0.0, float(seconds))
 
 
 @command
 async def delete(context: Context, ref: str, *, cancel_running: bool = False, final: bool = False) -> None:
-    """Free the name and remove the timer; cancel what waits, and with `cancel_running` what runs. The history
-    stays. Deleting a deleted job by its id changes nothing. With `final` it is restored only by what has
-    called it off."""
+    """Free the name, remove the timer, and cancel waiting runs; with `cancel_running` also running ones. The
+    history stays. Deleting a deleted job by its id changes nothing. With `final` only the command that
+    restores what the job belongs to can restore it."""
     held = await hold(context, ref, deleted=True)
     await delete_all(context, [held], cancel_running=cancel_running, final=final)
 
@@ -134,11 +135,11 @@ async def delete(context: Context, ref: str, *, cancel_running: bool = False, fi
 async def pause_all(
     context: Context, jobs: Sequence[LockedJob], *, reason: str | None = None, until: datetime | None = None
 ) -> list[Verdict]:
-    """Pause locked jobs. A job that is paused already gets this reason and this end."""
+    """Pause locked jobs. A job that is already paused gets the new reason and end."""
     if reason is not None:
         check_text(reason, "reason", 1000)
     if until is not None and aware(until, "until") <= jobs[0].now:
-        raise InvalidField("in_the_past", "until is over already", field="until", hint="give a later time")
+        raise InvalidField("in_the_past", "until is in the past", field="until", hint="give a later time")
     live = [held for held in jobs if held.timer is not None]
     ended = await move_timers(context, [held for held in live if not _still_paused(held)], JobStatus.PAUSED)
     paused = [held for held in live if held.job.id not in ended and not _is_paused_so(held, reason, until)]
@@ -223,9 +224,9 @@ async def set_status(
 async def move_timers(
     context: Context, jobs: Sequence[LockedJob], status: JobStatus | None = None, *, edits: int = 0
 ) -> set[int]:
-    """Account for everything up to now, and move the timers to what is open, for jobs that get this status or
-    keep theirs; the revisions of the timers grow by `edits`. Where nothing is open, the job is completed: the
-    numbers of these."""
+    """Account for everything up to now, and move each timer to the next open occurrence, for jobs that get
+    this status or keep theirs. The revisions of the timers grow by `edits`. A job without an open occurrence
+    is completed; returns the numbers of these jobs."""
     if not jobs:
         return set()
     accounted = zip(jobs, await account(context, jobs), strict=True)
@@ -253,7 +254,7 @@ async def move_timers(
 
 
 def _still_paused(held: LockedJob) -> bool:
-    """Whether the job is paused, and its pause not over."""
+    """Whether the job is paused and its pause has not ended."""
     until = held.job.row["paused_until"]
     return held.job.status == JobStatus.PAUSED and (until is None or until > held.now)
 

@@ -1,4 +1,4 @@
-"""A job between its row and its meaning: columns ⇄ `JobSpec`, and what follows from it."""
+"""Jobs in the database: columns ⇄ `JobSpec`, and the values that are computed from them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StoredJob:
 
     @classmethod
     def kept(cls, definition: str) -> StoredJob:
-        """What `job_revisions` kept, with columns of jsonb as text, as in a row: a payload can be a text."""
+        """The job that `job_revisions` kept. Its jsonb columns become text, as in a row of `jobs`."""
         row = msgspec.json.decode(definition)
         texts = {name: json_text(row[name]) for name in KEPT_AS_JSON if row.get(name) is not None}
         return cls({**row, **texts})
@@ -92,8 +92,8 @@ def concurrency_key_of(spec: JobSpec, job_id: int, payload: Any = msgspec.UNSET)
 
 
 def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | None:
-    """The concurrency key of a run with a payload of its own, made before this definition: if the payload
-    lacks what the key is made from, the run has the job's."""
+    """The concurrency key of a run with its own payload that was made before this definition. If the payload
+    lacks a value that the key needs, the run gets the key of the job's payload."""
     try:
         return concurrency_key_of(spec, job_id, payload)
     except InvalidField:
@@ -101,13 +101,13 @@ def concurrency_key_of_run(spec: JobSpec, job_id: int, payload: Any) -> str | No
 
 
 def fields_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a specification; zone, kind, anchor and target are filled in."""
+    """The fields of the specification; zone, kind, anchor and target have values."""
     columns = {name: json_value(row[name]) if name in JSON_COLUMNS else row[name] for name in COLUMNS}
     return {**json_value(row["options"]), **columns, "labels": columns["labels"] or {}}
 
 
 def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime | None) -> dict[str, Any]:
-    """What the row of a job says about its definition."""
+    """The columns of a job that hold its definition."""
     return {
         "name": spec.name,
         "kind": schedule.kind,
@@ -127,7 +127,7 @@ def job_columns(spec: JobSpec, schedule: Schedule, anchor: datetime | None) -> d
 def timer_columns(
     spec: JobSpec, schedule: Schedule, job_id: int, next_at: datetime, lane: int
 ) -> dict[str, Any]:
-    """What the timer of a job says about its definition and its next occurrence."""
+    """The columns of a timer that follow from the definition and the next occurrence."""
     return {
         "timing_key": schedule.timing_key,
         "scheduled_at": next_at,
@@ -143,7 +143,7 @@ def timer_columns(
 
 
 def _options(spec: JobSpec, schedule: Schedule) -> str:
-    """What differs from the defaults and has no column of its own, as JSON; the bounds as instants."""
+    """The fields without their own column that differ from the defaults, as JSON; bounds are instants."""
     bounds = schedule.options
     if spec.starts_at != bounds.starts_at or spec.ends_at != bounds.ends_at:
         spec = msgspec.structs.replace(spec, starts_at=bounds.starts_at, ends_at=bounds.ends_at)
@@ -153,18 +153,18 @@ def _options(spec: JobSpec, schedule: Schedule) -> str:
 
 
 def attempt_policy(options: str) -> AttemptPolicy:
-    """What `options` say about attempts; what they leave out has its default."""
+    """The attempt settings in `options`, with defaults for those that are missing."""
     return msgspec.convert(_ATTEMPTS | msgspec.json.decode(options), AttemptPolicy)
 
 
 def target_of(spec: JobSpec) -> dict[str, Any]:
-    """As JSON. Without one, the handler with the job's name."""
+    """The target as JSON. The default is the handler with the job's name."""
     return spec.target or {"handler": spec.name}
 
 
 def lane_of(spec: JobSpec) -> tuple[str, str, str, bool]:
-    """Queue, kind of target, and what of this kind it needs: what a worker can claim by; and whether its runs
-    have a concurrency key."""
+    """The lane of a job: queue, kind of target, what it needs of this kind, and whether its runs have a
+    concurrency key. Workers claim runs by lane."""
     target = read_target(target_of(spec))
     return spec.queue, target.kind.name, target.need, spec.concurrency_key is not None
 

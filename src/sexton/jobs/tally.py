@@ -1,4 +1,4 @@
-"""What became of many jobs, counted."""
+"""The results of commands on many jobs."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ MOST_ITEMS = 200
 
 
 def check_expected(matched: int, expected: int | None, one: str, many: str) -> None:
-    """Refuse to act on more than the caller has confirmed."""
+    """Refuse to act on more objects than the caller has confirmed."""
     if expected is not None and matched > expected:
         raise Conflict(
             "count_changed",
-            f"{counted(matched, f'{one} is', f'{many} are')} meant by now, and {expected:,} were expected",
+            f"{counted(matched, f'{one} matches', f'{many} match')} now, and {expected:,} were expected",
             hint="count again (dry_run), and confirm that number",
         )
 
 
 class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
-    """Why some were refused. `counted` is the field that says how many."""
+    """An error that some of them were refused with. `counted` names the field with the number."""
 
     counted: ClassVar[str]
 
@@ -38,13 +38,13 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many were."""
+        """How many were refused."""
         number: int = getattr(self, self.counted)
         return number
 
     @classmethod
     def by_code(cls, verdicts: Iterable[tuple[str, object]]) -> list[Self]:
-        """Of ids and what became of each: the errors."""
+        """The errors among these results, each by its id, grouped by code."""
         found: dict[str, Self] = {}
         for ref, error in verdicts:
             if isinstance(error, SextonError):
@@ -53,7 +53,7 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
         return [*found.values()]
 
     def plus(self, other: Self) -> Self:
-        """Both, for the same reason."""
+        """The sum of two refusals with the same code."""
         named = [*self.sample, *other.sample][:MOST_NAMED]
         return msgspec.structs.replace(self, sample=named, **{self.counted: self.count + other.count})
 
@@ -110,7 +110,7 @@ AnyTally = TypeVar("AnyTally", bound=msgspec.Struct)
 
 
 def together(one: AnyTally, other: AnyTally, *summed: str) -> AnyTally:
-    """One tally and what came after it; those of its fields that are `summed` are numbers or lists."""
+    """The tally of two calls, one after the other. The fields in `summed` are numbers or lists."""
     before, later = cast("Any", one), cast("Any", other)
     refused: dict[str, RefusedSome] = {each.code: each for each in before.refused}
     for each in later.refused:

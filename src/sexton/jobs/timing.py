@@ -1,4 +1,4 @@
-"""When a job fires, from its fields: its schedule, what that counts from, and where a new job begins."""
+"""The schedule of a job, its anchor, and its first occurrence, from the fields of its specification."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sexton.schedules.zone import EPOCH
 
 
 def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime | None]:
-    """The schedule of a new job, and the anchor from which it counts, if it does. A delay (`in 10m`) becomes
-    an instant: the schedule's text is what is kept."""
+    """The schedule of a new job, and its anchor if it has one. A delay such as `in 10m` becomes an instant,
+    because the text of the schedule is stored."""
     spec = _from_now(spec, now)
     for field in ("starts_at", "ends_at", "anchor"):
         moment = getattr(spec, field)
@@ -28,7 +28,7 @@ def read_schedule(spec: JobSpec, now: datetime) -> tuple[Schedule, datetime | No
     if spec.anchor is not None and not (takes_anchor(spec.schedule) or names_start(spec.schedule)):
         raise ScheduleError(
             "bad_option",
-            "this schedule counts from no start, so it takes no anchor",
+            "this kind of schedule has no anchor",
             field="anchor",
             hint="leave anchor out; to begin later give starts_at",
         )
@@ -57,7 +57,7 @@ def _from_now(spec: JobSpec, now: datetime) -> JobSpec:
 
 
 def make_schedule(spec: JobSpec, anchor: datetime | None) -> Schedule:
-    """A job's schedule from its fields and the anchor kept with it."""
+    """The schedule of a stored job, with its stored anchor."""
     return _parse(spec, anchor if takes_anchor(spec.schedule) else None)
 
 
@@ -79,7 +79,7 @@ def _parse(spec: JobSpec, anchor: datetime | None) -> Schedule:
 
 
 def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> datetime:
-    """Where a new job begins. A single time in the past needs a word about what is to become of it."""
+    """The first occurrence of a new job. A single time in the past needs a `missed_window`."""
     first = schedule.next_after(now)
     if first is not None:
         return first
@@ -101,7 +101,7 @@ def first_occurrence(spec: JobSpec, schedule: Schedule, now: datetime) -> dateti
 
 
 def over(at: datetime, now: datetime) -> ScheduleError:
-    """A single time in the past, of which nothing says what is to become of it."""
+    """The refusal of a single time in the past without a `missed_window`."""
     return ScheduleError(
         "in_the_past",
         f"{iso(at, 'seconds')} is over: it is {iso(now, 'seconds')} now",
@@ -110,7 +110,7 @@ def over(at: datetime, now: datetime) -> ScheduleError:
 
 
 def read_moment(at: datetime | str, timezone: str, now: datetime) -> datetime:
-    """The time that a job is moved to: an instant, a local time in its zone, or `in 10m`."""
+    """The new time of an occurrence: an instant, a local time in the zone of the job, or `in 10m`."""
     try:
         text = at if isinstance(at, str) else aware(at, "at").isoformat()
         moment = parse(text, kind="once", timezone=timezone, anchor=now).next_after(now)
@@ -130,12 +130,12 @@ def read_moment(at: datetime | str, timezone: str, now: datetime) -> datetime:
 
 
 def whole_second(at: datetime) -> datetime:
-    """Rules have no fractions of seconds: the next full second."""
+    """The next full second: rules have no fractions of seconds."""
     return at if not at.microsecond else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def check_bounds(at: datetime, spec: JobSpec) -> None:
-    """Refuse to move an occurrence to a time at which the job must not fire."""
+    """Refuse a new time of an occurrence outside the bounds of the job."""
     for field, outside in (
         ("starts_at", spec.starts_at is not None and at < spec.starts_at),
         ("ends_at", spec.ends_at is not None and at > spec.ends_at),
@@ -150,7 +150,7 @@ def check_bounds(at: datetime, spec: JobSpec) -> None:
 
 
 def place_of(schedule: Schedule, next_at: datetime, now: datetime) -> datetime:
-    """Which occurrence of the rule the next one stands for, also if it was moved before."""
+    """The occurrence of the rule that the next one replaces, if it was moved before."""
     if schedule.move is None or schedule.move.to != next_at:
         return next_at
     if schedule.move.origin > now:

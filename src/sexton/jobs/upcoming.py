@@ -1,11 +1,11 @@
-"""How many jobs fire in each of the next minutes.
+"""The number of jobs that fire in each of the next minutes.
 
-A timer knows the next occurrence of its job; those that follow within the hour are worked out by the schedule
-that fires them, once for all jobs that share it. With very many schedules only a part of them is worked out,
-chosen at random, and the rest is counted as if it were like that part: the answer says so.
+A timer has the next occurrence of its job. Later occurrences within the hour are computed by the schedule,
+once for all jobs that share it. With very many schedules only a random sample is computed and scaled up, and
+the answer is marked as an estimate.
 
-The shards are read one after the other, so no statement takes long, and what was found is kept for a while:
-longer if it took longer, so that pages that show it cost a small part of a processor, however many there are.
+The shards are read one after the other, so no statement takes long. The result is cached, longer if it took
+longer to compute, so that many open pages cost little processor time.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ from sexton.schedules import Schedule
 
 MINUTES = 60
 MINUTE = timedelta(minutes=1)
-# For how long what was found is good: so many times as long as it took, and at least so long.
+# A result is cached for KEEP times as long as it took to compute, and at least this long.
 KEEP, SHORTEST_SECONDS = 50, 2.0
-# Schedules may be worked out for so long, in slices after which others may go on.
+# The time for computing schedules, in slices between which the event loop goes on.
 WORK_SECONDS, SLICE_SECONDS = 1.5, 0.01
 # Shards that are read together.
 TOGETHER = 4
-# Groups of so many jobs are always worked out, the largest first.
+# Groups of at least this many jobs come first, the largest first.
 LARGE = 100
-# Schedules that are read together, and remembered.
+# Schedules that are read in one statement, and schedules that are cached.
 SAMPLES, REMEMBERED = 500, 20_000
 
-#: What its jobs share: namespace, timing_key, scheduled_at, minute, runs_left; how many they are, and one.
+#: The key of jobs that fire alike (namespace, timing_key, scheduled_at, minute, runs_left); their number, and
+#: one.
 Group = tuple[tuple[Any, ...], list[Any]]
 
 
@@ -66,8 +67,8 @@ class Upcoming(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Forecast:
-    """For all callers of a process: works out again what is too old, and answers meanwhile with what it
-    has."""
+    """The cached forecast of a process. When it is too old, it is computed again; until that is done, callers
+    get the old one."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -85,7 +86,7 @@ class Forecast:
             if self._found is None:
                 await asyncio.shield(self._working)
             else:
-                # A small system is always fresh; a large one answers with what it has.
+                # Small systems answer with the new result; large ones with the old one.
                 await asyncio.wait({self._working}, timeout=0.2)
         assert self._found is not None
         return self._found.of(namespace, minutes)
@@ -126,7 +127,7 @@ class Forecast:
         return ahead
 
     async def _expand(self, ahead: _Ahead, groups: Sequence[Record]) -> None:
-        """Each group counts in the minute in which it is due, and in those of the occurrences after that."""
+        """Count each group in the minute in which it is due, and in the minutes of its later occurrences."""
         merged: dict[tuple[Any, ...], list[Any]] = {}
         for group in groups:
             known = merged.setdefault(
@@ -146,7 +147,7 @@ class Forecast:
         await self._expand_all(ahead, small, began)
 
     async def _expand_all(self, ahead: _Ahead, groups: Sequence[Group], began: float) -> None:
-        """As many as there is time for; the others count as if they were like these."""
+        """Compute as many groups as there is time for, and scale the counts up to all."""
         done, sample = 0, _Ahead(ahead.at)
         for start in range(0, len(groups), SAMPLES):
             if start and clock.monotonic() - began > WORK_SECONDS:
@@ -169,7 +170,7 @@ class Forecast:
         ahead.plus(sample, len(groups) / done if done else 1.0)
 
     async def _learn(self, groups: Sequence[Group]) -> None:
-        """Read the schedules that are not known yet. One for a single instant has nothing to follow."""
+        """Read the schedules that are not cached. A single time has no later occurrences."""
         wanted = {key[1]: sample for key, (_, sample) in groups if key[1] not in self._schedules}
         if not wanted:
             return
@@ -201,7 +202,7 @@ class _Ahead:
     def add(
         self, namespace: str, times: Sequence[datetime], jobs: float, after: datetime | None = None
     ) -> None:
-        """Jobs that fire at these times, in order, and have been counted in the minute `after`."""
+        """Count jobs that fire at these times, in order. They are already counted in the minute `after`."""
         firings = self._firings.setdefault(namespace, [0.0] * MINUTES)
         having = self._jobs.setdefault(namespace, [0.0] * MINUTES)
         last = -1 if after is None else max(0, (after - self.start) // MINUTE)
@@ -237,7 +238,7 @@ class _Ahead:
 def _following(
     schedule: Schedule, scheduled_at: datetime, end: datetime, runs_left: int | None
 ) -> list[datetime]:
-    """The occurrences after one, up to an instant; at most as many as runs are left after it."""
+    """The occurrences between two instants, at most as many as runs are left."""
     most = MINUTES * 60 if runs_left is None else runs_left - 1
     found: list[datetime] = []
     try:
@@ -252,5 +253,5 @@ def _following(
 
 @query
 async def count_due(context: Context, minute: datetime) -> Total:
-    """How many jobs of the namespace are due next in a minute."""
+    """The number of jobs of the namespace whose next occurrence is in this minute."""
     return await total(context, "jobs/list_due_between", start=minute, end=minute + MINUTE)

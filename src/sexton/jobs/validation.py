@@ -1,7 +1,7 @@
-"""From what people write to a `JobSpec`: everything that can be refused without looking at the database.
+"""Reads and checks specifications of jobs, without the database.
 
-Reading is one call of msgspec, which checks types, ranges and lengths; only what it refuses is looked at
-again to say which field is wrong and what to write instead.
+msgspec reads a specification in one call and checks types, ranges and lengths. Only if it refuses one, the
+input is examined again, to say which field is wrong and what to write.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from sexton.targets.key import occurrence_key
 from sexton.targets.table import check_dead_letter_target, check_target
 from sexton.targets.template import check_template
 
-# Jobs are found by their names in paths; these are taken there.
+# Names that jobs cannot have, because paths such as /jobs/bulk have another meaning.
 WORDS_OF_PATHS = ("actions", "bulk", "by-name")
 
-# A job that is not made yet may get an id as long as this one.
+# The longest id that a new job can get.
 LARGEST_ID = 2**63 - 1
 
 _DECODER = msgspec.json.Decoder(JobSpec)
@@ -40,7 +40,7 @@ _LENGTHS = {
 
 
 def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
-    """A job as JSON or as a mapping; refused input raises `InvalidField` with the field and what to do."""
+    """A job from JSON or from a mapping. Raises `InvalidField` with the field and a hint."""
     if isinstance(data, JobSpec):
         return check_spec(data)
     if isinstance(data, bytes | str):
@@ -54,7 +54,7 @@ def read_spec(data: Mapping[str, Any] | bytes | str | JobSpec) -> JobSpec:
 
 
 def read_changes(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
-    """A job with some fields changed. null puts a field back to its default."""
+    """A job with some fields changed. null restores the default of a field."""
     plain = _plain(changes)
     known = {field: getattr(spec, field) for field in spec.__struct_fields__ if field not in plain}
     check_names(plain)
@@ -68,14 +68,14 @@ def read_changes(spec: JobSpec, changes: Mapping[str, Any]) -> JobSpec:
 
 
 def check_spec(spec: JobSpec) -> JobSpec:
-    """A specification made in code is checked as one that was read."""
+    """Check a specification that was made in code like one that was read."""
     checked = _convert(_plain(spec))
     return spec if checked == spec else checked
 
 
 def _check(spec: JobSpec) -> JobSpec:
-    """What its types do not say: names, texts, targets, payload, templates. Targets become as they are
-    stored."""
+    """Check what types cannot express: names, texts, targets, payload, templates. Returns the specification
+    with its targets in the form in which they are stored."""
     _check_name(spec.name)
     for field, longest in _LENGTHS.items():
         text = getattr(spec, field)
@@ -106,7 +106,7 @@ def _check(spec: JobSpec) -> JobSpec:
 
 
 def read_target(data: Any, payload: Any) -> dict[str, Any]:
-    """A target alone, checked as that of a job is."""
+    """Check a target like that of a job."""
     target = read_spec({"name": "target", "schedule": "@daily", "target": data, "payload": payload}).target
     assert target is not None
     return target

@@ -1,4 +1,4 @@
-"""A job as it is shown: what people wrote, with every default, and where it stands."""
+"""A job as it is shown: its specification with all defaults, and its state."""
 
 from __future__ import annotations
 

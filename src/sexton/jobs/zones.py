@@ -1,7 +1,7 @@
-"""What the zones of jobs are like in the zone database that the jobs are planned with.
+"""Records the clock changes of the zones that jobs are planned with.
 
-It is recorded with the first job of a zone, in the same transaction: however soon another zone database
-comes, it can be told what moves (`replanning`).
+The first job of a zone records the zone in the same transaction. When another zone database is installed,
+`replanning` compares it with this record to find the timers that move.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context
 from sexton.schedules.zone import Zone, zone, zone_version
 
-# Clock changes outside these years do not matter, or are as within.
+# Clock changes outside these years do not matter, or follow the same rules.
 FIRST = int(datetime(2020, 1, 1, tzinfo=UTC).timestamp())
 LAST = int(datetime(2100, 1, 1, tzinfo=UTC).timestamp())
 

@@ -1,5 +1,4 @@
-"""The account of every occurrence and run: what fired, what was skipped and why, what waits and for what.
+"""Runs and occurrences: what fired, what was skipped and why, what waits and for what; and commands on runs.
 
-Queries only; nothing here changes anything. A live run is a row of `runs`; an ended one, and a skipped
-occurrence, a row of `history`.
+A live run is a row of `runs`. An ended run, and a skipped occurrence, is a row of `history`.
 """

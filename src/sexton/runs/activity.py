@@ -1,10 +1,10 @@
-"""How much happened: what ended and was skipped, by minute, and how late runs started.
+"""Counts by minute: runs that ended, occurrences that were skipped, and how late runs started.
 
-History is counted once, some seconds after it was written (`count_recorded`, by one scheduler of the
-cluster), into rows of `activity`; what was recorded after that is counted by the reader. So a figure of a day
-reads some thousand rows, however many runs there were, and firing and finishing write nothing for it.
+One scheduler of the cluster counts history into rows of `activity`, some seconds after it was written
+(`count_recorded`). The reader counts what was recorded since. So a figure of a day reads a few thousand rows,
+however many runs there were, and firing and finishing write nothing for it.
 
-How late runs were is kept as steps of a factor of the square root of 2: step 20 begins at one second.
+Lateness is kept in steps, each larger by the square root of 2: step 20 begins at one second.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sexton.postgres.transaction import Context, command
 from sexton.refusal import about
 
 MINUTE = timedelta(minutes=1)
-# From this step on a run was late: a second.
+# A run of this step or a higher one is late: a second or more.
 LATE = 20
 UNKNOWN = -1
-# A transaction that is open for longer is not waited for: what it records is missing in these figures.
+# The longest wait for an open transaction. What a longer one records is missing in these figures.
 PATIENCE_SECONDS = 60.0
 KEEP_DAYS = 35
 ENDED = ("success", "dead", "cancelled", "expired")
@@ -33,7 +33,7 @@ MinuteRow = tuple[datetime, str, int, int]
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened since an instant: runs by how they ended, and occurrences that were skipped."""
+    """What happened since an instant: runs by their end, and skipped occurrences."""
 
     since: Annotated[datetime, about("From when on; for `since` of the list of runs.")]
     fired: Annotated[int, about("Runs that have ended since, and those that are live.")] = 0
@@ -48,7 +48,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MinuteOfRuns(msgspec.Struct, frozen=True, kw_only=True):
-    """What ended in a minute, and how late it had started."""
+    """Runs that ended in a minute, and how late they started."""
 
     at: Annotated[datetime, about("The beginning of the minute.")]
     fired: Annotated[int, about("Runs that ended.")] = 0
@@ -60,14 +60,14 @@ class MinuteOfRuns(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Activity:
-    """What ended and was skipped, by minute, status and lateness."""
+    """Counts by minute, status and lateness."""
 
     rows: Sequence[MinuteRow]
     #: Live runs by state.
     live: dict[str, int] = field(default_factory=dict)
 
     def figures(self, since: datetime) -> Figures:
-        """Of what was recorded from the minute of this instant on."""
+        """The sums from the minute of this instant on."""
         rows = [row for row in self.rows if row[0] >= since]
         by_status = {status: _sum(row for row in rows if row[1] == status) for status in (*ENDED, "skipped")}
         known = [row for row in rows if row[2] != UNKNOWN]
@@ -86,7 +86,7 @@ class Activity:
         )
 
     def minutes(self, since: datetime, until: datetime) -> list[MinuteOfRuns]:
-        """Every minute from one to another, also those in which nothing happened."""
+        """Every minute between two instants, also empty ones."""
         by_minute: dict[datetime, list[MinuteRow]] = {}
         for row in self.rows:
             by_minute.setdefault(row[0], []).append(row)
@@ -108,21 +108,21 @@ class Activity:
 
 
 async def read_activity(context: Context, since: datetime, until: datetime) -> Activity:
-    """What happened in the namespace between two instants, by minute."""
+    """The counts of the namespace between two instants, by minute."""
     rows = await context.fetch("activity/read", since=since, until=until)
     return Activity([(row["minute"], row["status"], row["late"], row["runs"]) for row in rows])
 
 
 async def read_whole(context: Context, since: datetime, until: datetime) -> list[MinuteRow]:
-    """The same as if all of it had happened in the first minute: for figures of a long time."""
+    """The same counts summed up into the first minute, for figures of a long time."""
     rows = await context.fetch("activity/read_whole", since=since, until=until)
     return [(since, row["status"], row["late"], row["runs"]) for row in rows]
 
 
 @command
 async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelta, bool]:
-    """Count the next piece of history, at most so much time of it. How much it was, and whether all that can
-    be counted is."""
+    """Count the next part of history, at most `longest`. Returns its length, and whether everything is
+    counted that can be."""
     [mark] = await context.fetch("activity/lock_mark", patience_seconds=PATIENCE_SECONDS)
     since, safe_until = mark["through"], mark["safe_until"]
     until = min(safe_until, since + longest)
@@ -134,13 +134,13 @@ async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelt
 
 @command
 async def remove_old_activity(context: Context, keep_days: int) -> None:
-    """Keep what is older than two days by the hour, and nothing for longer than history is kept."""
+    """Merge counts older than two days into hours, and delete those that are older than history."""
     await context.execute("activity/compact")
     await context.execute("activity/remove_old", keep_days=min(keep_days, KEEP_DAYS))
 
 
 def percentile(rows: Iterable[MinuteRow], share: float) -> float | None:
-    """Within how many milliseconds this share of the runs had started; None if it is known of none."""
+    """The milliseconds within which this share of the runs started; None without runs."""
     counts: dict[int, int] = {}
     for _, _, step, runs in rows:
         if step != UNKNOWN:
@@ -154,7 +154,7 @@ def percentile(rows: Iterable[MinuteRow], share: float) -> float | None:
 
 
 def milliseconds_of(step: int) -> float:
-    """The middle of a step, on the scale of logarithms."""
+    """The geometric middle of a step."""
     seconds: float = 2 ** ((step - LATE + 0.5) / 2)
     return round(seconds * 1000, 1)
 

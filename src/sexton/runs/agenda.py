@@ -1,12 +1,11 @@
-"""What is planned in a range of time, worked out by the code that fires, and what happened in it.
+"""What is planned in a range of time, and what happened in it.
 
-A namespace with few jobs due in the range is shown one by one; where there are more, by the hour, each
-schedule worked out once for all jobs that share it. There is a bound on how long that may take: with very
-many schedules a part of them is worked out, chosen at random but for those that fire seldom, and the rest
-counts as if it were like that part: the answer says so. What is over comes from history, and by the hour from
-what was counted of it; where that is too much to name, the jobs that fire seldom and what failed are named. A
-job that fires often is one entry for each hour or day, with how many times that is, by arithmetic: else it
-would take the room of all others.
+With few jobs due in the range, each occurrence is an entry. With more, occurrences are counted by the hour,
+and each schedule is computed once for all jobs that share it. The time for this is bounded: with very many
+schedules, those that fire seldom and a random sample of the others are computed and scaled up, and the answer
+is marked as an estimate. The past comes from history, its hours from the counts of `activity`; if it has too
+many runs, only jobs that fire seldom and runs that failed are entries. A job that fires often is one entry
+for each hour or day with a count, because it would displace all other jobs.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from sexton.schedules import Schedule
 
 LONGEST_RANGE = timedelta(days=62)
 MOST_ENTRIES = 2000
-# Of a past with more than can be named: jobs that fire seldom, and what failed.
+# The entries of a past with too many runs: jobs that fire seldom, and runs that failed.
 MOST_SELDOM, MOST_FAILED = 200, 500
 FAR = timedelta(days=400)
 
@@ -93,9 +92,9 @@ async def read_agenda(
     others: Sequence[str] = (),
     ahead: PlannedHours | None = None,
 ) -> Agenda:
-    """The jobs of the namespace between two instants, but for those with targets of these `others`: products
-    show them as what they are of. With `label`, `name` or `name=value`, only jobs that have it. `ahead`
-    remembers what schedules do, from one call to the next."""
+    """The agenda of the jobs of the namespace between two instants. Jobs with targets of the kinds in
+    `others` are left out, because content and campaigns show them as their own entries. `label` is `name` or
+    `name=value`. `ahead` caches the occurrences of schedules between calls."""
     empty = empty_agenda(start, end, timezone)
     now = await context.time()
     hours = Hours()
@@ -124,11 +123,11 @@ async def read_agenda(
 
 
 def empty_agenda(start: datetime, end: datetime, timezone: str) -> Agenda:
-    """A range with the changes of the clock, and nothing in it."""
+    """An agenda without entries; only with the clock changes of the range."""
     if end <= start:
-        raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later time")
+        raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later end")
     if end - start > LONGEST_RANGE:
-        hint = "give less at a time"
+        hint = "ask for several shorter ranges"
         raise InvalidField("too_long", f"that is more than {LONGEST_RANGE.days} days", field="end", hint=hint)
     changes = clock_changes(timezone, start, end)
     return Agenda(start=start, end=end, timezone=timezone, entries=[], density=[], clock_changes=changes)
@@ -137,7 +136,7 @@ def empty_agenda(start: datetime, end: datetime, timezone: str) -> Agenda:
 async def _labelled(
     context: Context, label: str, others: Sequence[str], hours: Hours, end: datetime | None = None
 ) -> tuple[list[int], bool]:
-    """The latest jobs with a label, with `end` of those that are due before it; whether these are all."""
+    """The latest jobs with a label, with `end` those that are due before it; and whether these are all."""
     chosen = JobFilter(label=label).parameters()
     rows = await context.fetch(
         "jobs/list_labelled",
@@ -160,8 +159,8 @@ async def _happened_of(
     entries: list[AgendaEntry],
     hours: Hours,
 ) -> bool:
-    """What is over of the jobs with a label, the latest of each; whether all of it is named. By the hour only
-    what is named is counted."""
+    """Add the past runs of jobs with a label, the latest of each. Returns whether these are all. The hours
+    count only these."""
     jobs, complete = await _labelled(context, label, others, hours)
     most = max(1, min(MOST_TIMES_NAMED, MOST_ENTRIES // max(1, len(jobs))))
     start, end = reach
@@ -185,7 +184,7 @@ async def _happened(
     entries: list[AgendaEntry],
     hours: Hours,
 ) -> bool:
-    """What is over; whether all of it is named."""
+    """Add past runs. Returns whether these are all."""
     start, end = reach
     first = start.replace(minute=0, second=0, microsecond=0)
     for row in await context.fetch("activity/by_hour", start=first, end=end):
@@ -203,7 +202,7 @@ async def _happened(
 async def _worth_naming(
     context: Context, start: datetime, end: datetime, others: Sequence[str]
 ) -> Sequence[Record]:
-    """Of a past that is too much to name: what failed, and the runs of jobs that fire seldom."""
+    """The failed runs, and the runs of jobs that fire seldom, of a past with too many runs."""
     failed = await context.fetch(
         "reading/list_failed_between", start=start, end=end, others=others, most=MOST_FAILED
     )
@@ -261,7 +260,7 @@ async def _planned(
     hours: Hours,
     ahead: PlannedHours,
 ) -> bool:
-    """What is to come, of the jobs with a label or of all; whether all of it is named."""
+    """Add future occurrences of the jobs with a label, or of all jobs. Returns whether these are all."""
     start, end = reach
     jobs, complete = None, True
     if label is not None:
@@ -280,7 +279,7 @@ async def _planned(
         alike.setdefault((row["timing_key"], row["scheduled_at"], row["runs_left"]), []).append(row)
     named, all_of_them = await work_out(alike, start, end, timezone, hours)
     complete = complete and all_of_them
-    # Those that are due late fire seldom: they have room for sure.
+    # Jobs whose next occurrence is late in the range fire seldom: they come first.
     for key in sorted(named, key=lambda each: each[1], reverse=True):
         same, room = alike[key], max(0, MOST_ENTRIES + 1 - len(entries))
         complete = complete and len(named[key]) * len(same) <= room

@@ -1,9 +1,9 @@
-"""Acting on many runs: those that a filter means, or some that are named, a chunk at a time.
+"""Commands on many runs, chosen by a filter or by their ids, a chunk at a time.
 
-A chunk is one transaction, and between chunks nothing is held. What was done stays done, whatever becomes of
-the next chunk. A run that is refused does not keep the others: the answer says why, by code. Runs are made
-anew each time: a caller that was cut off goes on after the last cursor that it was told, or repeats its call
-with its Idempotency-Key.
+A chunk is one transaction; between chunks no lock is held. A chunk that is done stays done, even if the next
+one fails. A run that is refused does not stop the others: the answer lists the errors by code. `again`
+creates new runs on each call. So a caller whose call was interrupted continues after the last cursor, or
+repeats the call with the same Idempotency-Key.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from sexton.runs.trigger import run_locked
 
 RunAction = Literal["cancel", "again"]
 LARGEST_CHUNK = 200
-# What each action is done to.
+# The statuses of the runs that each action applies to.
 MEANT: dict[RunAction, tuple[RunStatus, ...]] = {"cancel": LIVE, "again": ENDED}
 
 
 def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilter:
-    """The runs that the action is for. Refuses a filter that leaves nothing out, unless it is said that all
-    runs are meant; `since` leaves no live run out, and skipped occurrences have none."""
+    """The filter for an action. Refuses an empty filter unless `all_` is given. `since` does not apply to
+    live runs, and skipped occurrences have no run."""
     chosen = replace(chosen, skipped=False, since=None if action == "cancel" else chosen.since)
     if chosen == RunFilter() and not all_:
         raise InvalidField(
             "bad_filter",
-            "nothing says which runs are meant",
+            "the filter is empty, so it selects every run",
             field="filter",
             hint="give ids, a job, a status, a queue, an error or a time, or say all",
         )
@@ -52,7 +52,7 @@ def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilt
             "bad_value",
             "a run that has ended cannot be cancelled"
             if action == "cancel"
-            else "a run is not made again before it has ended",
+            else "only a run that has ended can be run again",
             field="filter.status",
             hint=f"use {', '.join(meant)}",
         )
@@ -61,7 +61,7 @@ def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilt
 
 @query
 async def count_chosen(context: Context, chosen: RunFilter, ids: Sequence[str] | None = None) -> RunTally:
-    """What acting on these runs would mean: how many they are, and some of them."""
+    """A dry run: the number of these runs, and some of them."""
     if ids is not None:
         rows = [row for row in await _find(context, ids) if row["status"] in (chosen.statuses or ())]
         matched, estimated = len(rows), False
@@ -87,8 +87,8 @@ async def act_on_runs(
     expected: int | None = None,
     limit: int = LARGEST_CHUNK,
 ) -> RunTally:
-    """One chunk: do it to the next runs of the filter, or to those that are named. Refused if more than
-    `expected` are meant."""
+    """Act on one chunk: the next runs of the filter, or those in `ids`. Refused if more than `expected` runs
+    match."""
     if expected is not None:
         matched = (await count_chosen(context, chosen, ids)).matched
         check_expected(matched, expected, "run", "runs")
@@ -98,7 +98,7 @@ async def act_on_runs(
     else:
         named, cursor = list(dict.fromkeys(ids)), None
     if not named:
-        # Of a filter that no index finds, also an empty page says where the next one goes on.
+        # A filter without an index can give an empty page with a cursor.
         return RunTally(cursor=cursor)
     if action == "cancel":
         return await _cancel(context, named, reason, cursor)
@@ -170,7 +170,7 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
 
 
 async def _find(context: Context, ids: Sequence[str]) -> list[Record]:
-    """Runs by their ids, live or ended; those that the namespace does not have are left out."""
+    """The runs with these ids, live or ended, that the namespace has."""
     return await context.fetch("reading/find_runs", run_ids=[run_number(each) for each in ids])
 
 
@@ -184,5 +184,5 @@ def _not_live(run_id: str, status: str | None) -> SextonError:
 
 def _not_ended(run_id: str, status: str) -> SextonError:
     return Conflict(
-        "run_live", f"run {run_id} has not ended: it is {status}", hint="wait for it, or cancel it"
+        "run_live", f"run {run_id} has not ended: it is {status}", hint="wait until it ends, or cancel it"
     )

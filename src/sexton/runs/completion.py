@@ -1,14 +1,14 @@
-"""Runs that are carried out elsewhere: the service they were sent to reports how they ended.
+"""Runs that an outside service carries out and reports on.
 
-Such a run is `waiting`: no worker holds it, and the death of the worker that sent it does not take it back.
-Until its deadline the service may report that it is done, that it failed, or that it goes on. Without a
-report the attempt has failed by timeout, and the job's retries apply.
+Such a run is `waiting`: no worker holds it, and it stays with the service if the worker that sent it dies.
+Until the deadline the service can report success, failure, or a heartbeat. Without a report the attempt fails
+by timeout, and the retries of the job apply.
 
-A token that the service was sent with the run authorizes the report. It is computed from the run, its claim
-and the time at which it was fired, with a key of the installation. So it stands for this attempt alone, need
-not be stored, and is valid from the moment the request goes out: a service may be done before the worker has
-recorded that the run waits, or though the worker died before it could. Ids recur after a failover that lost
-transactions, and claims with them; the time of firing does not.
+The service got a token with the run, which authorizes its report. The token is computed from the run, its
+claim and its time of firing, with a key of the installation. So it belongs to one attempt, is not stored, and
+is valid as soon as the request is sent: the service may report before the worker has recorded that the run
+waits, or although the worker died before that. After a failover that lost transactions, ids and claims are
+given out again; the time of firing is not.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from sexton.targets.run import AttemptPolicy
 
 KEY = "report_key"
 KEY_SECONDS = 60.0
-# A claim, the microseconds from 1970 until the firing, and what proves that both are ours.
+# A claim, the microseconds from 1970 until the firing, and a MAC of both.
 TOKEN = re.compile(r"([1-9][0-9]{0,9})\.([0-9a-f]{1,14})\.([A-Za-z0-9_-]{43})", re.ASCII)
 EPOCH, MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
@@ -49,7 +49,7 @@ AT_WORK = (RunStatus.RUNNING, RunStatus.WAITING)
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """A run that a service reports on, or whose time is over without a report."""
+    """A run that a service reports on, or whose deadline has passed without a report."""
 
     id: int
     claim: int
@@ -65,7 +65,7 @@ class Reported:
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What a report made of a run. `again`: the report is a repeated one."""
+    """The status of a run after a report. `again`: the report is a repetition."""
 
     status: str
     again: bool = False
@@ -83,7 +83,7 @@ class Beat(msgspec.Struct, frozen=True):
 
 
 async def read_key(context: Context) -> bytes:
-    """The key of the installation, made if there is none."""
+    """The key of the installation; it is created if there is none."""
     made = json_text(base64.b64encode(secrets.token_bytes(32)).decode())
     kept = await context.fetchval("cluster/keep_setting", name=KEY, value=made)
     return base64.b64decode(msgspec.json.decode(kept))
@@ -91,26 +91,26 @@ async def read_key(context: Context) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class ReportedClaim:
-    """What a token stands for: a claim of a run that was fired then."""
+    """The attempt that a token belongs to: a claim of a run that fired at this time."""
 
     claim: int
     fired_at: datetime
 
     def of(self, row: asyncpg.Record) -> bool:
-        """Whether the row is that run, and not another one of the same id."""
+        """Whether the row is that run, and not another run with the same id."""
         fired_at: datetime = row["fired_at"]
         return self.fired_at == fired_at
 
 
 def token_of(key: bytes, run: int, claim: int, fired_at: datetime) -> str:
-    """What a service shows to report of this claim of this run."""
+    """The token for this claim of this run."""
     head = f"{claim}.{(fired_at - EPOCH) // MICROSECOND:x}"
     mac = hmac.digest(key, f"report:{run}:{head}".encode(), sha256)
     return f"{head}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
 
 
 def attempt_of(key: bytes, run: int, token: str) -> ReportedClaim:
-    """The attempt that a token of this run stands for."""
+    """The attempt that a token of this run belongs to. Raises `bad_token`."""
     parts = TOKEN.fullmatch(token)
     if parts is not None:
         claim, fired_at = int(parts[1]), EPOCH + int(parts[2], 16) * MICROSECOND
@@ -124,8 +124,8 @@ def attempt_of(key: bytes, run: int, token: str) -> ReportedClaim:
 
 
 class RunTokens:
-    """Checks tokens without a connection to the database, so that a caller without one costs little. The key
-    is read again after a minute."""
+    """Checks tokens without a connection to the database, so that a wrong token costs little. The key is read
+    again after a minute."""
 
     def __init__(self) -> None:
         self._key = b""
@@ -139,12 +139,12 @@ class RunTokens:
         attempt_of(self._key, run_number(run_id), token)
 
 
-# Reports. The token is checked first: without it the answer must not tell which runs exist.
+# Reports. The token is checked first: a caller without one must not learn which runs exist.
 
 
 @command
 async def complete(context: Context, run_id: str, token: str, result: Any = None) -> Told:
-    """The run is done. A repeated report changes nothing and gets the same answer."""
+    """Record the success of a run. A repeated report changes nothing and gets the same answer."""
     return await _report(context, run_id, token, Success(result), RunStatus.SUCCESS)
 
 
@@ -158,7 +158,8 @@ async def fail(
     permanent: bool = False,
     retry_after: float | None = None,
 ) -> Told:
-    """The attempt failed; what becomes of the run: `failed` (it is tried again), `dead` or `cancelled`."""
+    """Record that the attempt failed. The new status of the run is `failed` (it is tried again), `dead` or
+    `cancelled`."""
     outcome = Failure(error, permanent=permanent, retry_after=retry_after)
     ends = (RunStatus.FAILED, RunStatus.DEAD, RunStatus.CANCELLED)
     return await _report(context, run_id, token, outcome, *ends)
@@ -173,8 +174,8 @@ async def heartbeat(
     seconds: float | None = None,
     progress: dict[str, Any] | None = None,
 ) -> Beat:
-    """The service goes on: it gets as long again (the job's timeout_seconds, unless it gives `seconds`). A
-    deadline never comes nearer."""
+    """Extend the deadline to `seconds` from now, by default the timeout_seconds of the job. A deadline never
+    becomes earlier."""
     number, attempt = await _authorized(context, run_id, token)
     row = await context.fetchrow("recording/lock_reported", run_id=number)
     if row is None:
@@ -190,7 +191,7 @@ async def heartbeat(
 
 
 async def _report(context: Context, run_id: str, token: str, outcome: Outcome, *ends: str) -> Told:
-    """Record an outcome. `ends`: what it makes of a run, so that a repeated report is known as such."""
+    """Record an outcome. `ends` are the statuses that it can lead to: they identify a repeated report."""
     number, attempt = await _authorized(context, run_id, token)
     row = await context.fetchrow("recording/lock_reported", run_id=number)
     if row is None:
@@ -210,15 +211,15 @@ async def _report(context: Context, run_id: str, token: str, outcome: Outcome, *
 
 @command
 async def end_overdue(context: Context, limit: int) -> list[str]:
-    """Fail the attempts whose time is over without a report, and end those that are to be cancelled; what
-    became of each."""
+    """Fail the attempts whose deadline has passed without a report, and end those whose cancellation was
+    requested. Returns their statuses."""
     await context.open.execute(LOCALLY_BY_KEY)
     rows = await context.fetch("recording/lock_overdue", limit=limit)
     return await settle(context, [(row, silence(row)) for row in rows])
 
 
 def silence(row: asyncpg.Record) -> Outcome:
-    """What becomes of a run without a report."""
+    """The outcome of a run without a report."""
     if row["cancelled"]:
         return Cancel("cancelled")
     waited = counted(round(row["finished"] - row["started"]), "second")
@@ -226,8 +227,8 @@ def silence(row: asyncpg.Record) -> Outcome:
 
 
 async def settle(context: Context, outcomes: Sequence[tuple[asyncpg.Record, Outcome]]) -> list[str]:
-    """Record outcomes as the worker that sent the runs would have, one statement per kind and worker; what
-    became of each run."""
+    """Record outcomes for the workers that sent the runs, one statement per kind and worker. Returns the new
+    status of each run."""
     batches: dict[int, OutcomeBatch] = {}
     for row, outcome in outcomes:
         batch = batches.setdefault(row["node"], OutcomeBatch(row["node"]))
@@ -242,7 +243,7 @@ async def settle(context: Context, outcomes: Sequence[tuple[asyncpg.Record, Outc
             fates.update({ended[0]: ended[4] for ended in batch.ended})
         if batch.again:
             await context.execute("recording/retry", node=node, **by_column(AGAIN, batch.again))
-            # The statement ends a run whose cancellation was requested instead.
+            # The statement cancels a run instead, if its cancellation was requested.
             cancelled = {row["id"] for row, _ in outcomes if row["cancelled"]}
             fates.update(
                 {
@@ -263,20 +264,20 @@ def _check_attempt(row: asyncpg.Record, attempt: ReportedClaim) -> None:
     if not attempt.of(row):
         raise Conflict(
             "stale_token",
-            f"the token belongs to another run, which the database has lost; its id {run} was given again",
-            hint="stop: what was lost is fired again, with a token of its own",
+            f"the token belongs to an earlier run {run}, which the database lost in a failover",
+            hint="stop working on it: the lost run is fired again with a new token",
         )
     if row["claim"] != attempt.claim:
         raise Conflict(
             "stale_token",
             f"the token belongs to an earlier attempt of {run}",
-            hint="stop: a later attempt was sent with a token of its own",
+            hint="stop working on it: a later attempt was sent with a new token",
         )
     if row["state"] not in AT_WORK:
         raise Conflict(
             "not_waiting",
-            f"the time for this attempt of {run} is over: it is {row['state']}",
-            hint="stop: it will be sent again with another token",
+            f"the deadline of this attempt of {run} has passed: the run is {row['state']}",
+            hint="stop working on it: the run will be sent again with a new token",
         )
 
 

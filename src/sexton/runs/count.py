@@ -1,4 +1,4 @@
-"""How many runs there are in each status, for the heads of lists."""
+"""The number of runs in each status, for the heads of lists."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sexton.runs.activity import KEEP_DAYS, LATE
 from sexton.runs.filter import RunFilter
 from sexton.runs.reach import reach
 
-# With filters, so many that have ended are counted: each has to be read, and its job.
+# The most ended runs that are counted with filters: each run and its job must be read.
 MOST_COUNTED = 3_000
-# A filter without an index is looked for so far back, unless it is said from when on.
+# How far back a filter without an index is searched, unless `since` is given.
 SEARCHED = timedelta(days=1)
 START = timedelta(days=KEEP_DAYS)
 
@@ -43,14 +43,14 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     ] = False
 
     def total(self, chosen: RunFilter) -> Total:
-        """Of those that the filter means."""
+        """The sum over the statuses of the filter."""
         wanted = [*chosen.live, *chosen.ended]
         return Total(sum(getattr(self, str(status)) for status in wanted), self.estimated)
 
 
 @query
 async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
-    """By status, whatever statuses the filter names: a list shows what is in the other ones, too."""
+    """The number in each status, also in statuses that the filter does not name."""
     now = await context.time()
     since = chosen.since or now - (SEARCHED if chosen.searching else START)
     until = chosen.until or now + timedelta(days=1)

@@ -1,4 +1,4 @@
-"""The target, as JSON, that all dead letters of a namespace are sent to beside their table."""
+"""The target, as JSON, that receives all dead letters of a namespace."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ async def dead_letter_target(context: Context) -> dict[str, Any] | None:
 
 
 async def set_dead_letter_target(context: Context, target: dict[str, Any] | None) -> None:
-    """For the letters of runs that die from now on."""
+    """Set the target for the letters of runs that die from now on."""
     namespace = context.namespace
     await set_setting(context, f"{NAME}/{namespace}", target, namespace=namespace, called=NAME)

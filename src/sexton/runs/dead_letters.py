@@ -1,4 +1,4 @@
-"""Dead letters: runs that used up their attempts or failed for good, one by one and by cause."""
+"""Dead letters: runs that used up their attempts or failed permanently; one by one, and grouped by cause."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sexton.postgres.transaction import Context, query
 from sexton.runs.read import attempt_of, key_of
 from sexton.runs.view import Attempt, DeadGroup, DeadLetter
 
-# Of each group is told how many died in each of so many hours.
+# The hours for which each group has a count.
 HOURS = 24
 
 

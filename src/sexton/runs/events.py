@@ -1,4 +1,4 @@
-"""What the listeners of an application are told of its runs."""
+"""The events of runs that an application can listen to."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EVENTS: tuple[EventName, ...] = get_args(EventName)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunEvent:
-    """What became of an attempt, after it was recorded.
+    """The outcome of an attempt, after it was recorded.
 
     `name` is `succeeded`, `failed` (this attempt, the last one included), `dead` (no attempt is left, or none
     would help) or `cancelled`.

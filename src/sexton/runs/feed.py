@@ -1,4 +1,4 @@
-"""Feeds of the calendar: jobs, content and campaigns that are planned, in people's own calendars."""
+"""Calendar feeds: planned jobs, content and campaigns, for people's own calendars."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ CALENDAR_FEEDS = FeedTable(
 async def create_calendar_feed(
     context: Context, spec: CalendarFeedSpec, source: str | None = None
 ) -> NewCalendarFeed:
-    """Make a feed. Its address is in the answer, and nowhere else. `source` names the key for secrets."""
+    """Create a feed. Only this answer has its address. `source` names the key for secrets."""
     return await _create(context, spec, await read_pepper(context.database, source))
 
 
@@ -66,7 +66,8 @@ async def _create(context: Context, spec: CalendarFeedSpec, pepper: bytes) -> Ne
     JobFilter(label=spec.label).parameters()
     if spec.label is not None and "jobs" not in spec.kinds:
         hint = "leave it out, or add jobs"
-        raise InvalidField("bad_value", "label is for jobs, which it does not show", field="label", hint=hint)
+        message = "label selects jobs, but kinds has no jobs"
+        raise InvalidField("bad_value", message, field="label", hint=hint)
     made = await CALENDAR_FEEDS.create(
         context,
         pepper,
@@ -88,5 +89,5 @@ async def list_calendar_feeds(
 
 @command
 async def revoke_calendar_feed(context: Context, feed_id: str) -> CalendarFeedView:
-    """Its address answers no more."""
+    """Revoke a feed: its address stops working."""
     return await CALENDAR_FEEDS.revoke(context, feed_id)

@@ -1,4 +1,4 @@
-"""What a feed of the calendar shows, as it is asked for."""
+"""The specification of a calendar feed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One job over time: how long its runs took, and how late they started."""
+"""The durations and the lateness of the runs of one job over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs are meant: what a list shows, what is counted and what is exported."""
+"""The filter of lists, counts and exports of runs."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SKIPPED = "skipped"
 
 @dataclass(frozen=True, slots=True)
 class RunFilter:
-    """Every field that is None leaves nothing out. Skipped occurrences are meant with `skipped`, or if their
-    status is asked for. `since` and `until` are of when a run ended."""
+    """A field that is None selects everything. Skipped occurrences are included with `skipped`, or if their
+    status is named. `since` and `until` are about when a run ended."""
 
     job: int | None = None
     statuses: Sequence[str] | None = None
@@ -32,7 +32,7 @@ class RunFilter:
 
     @property
     def live(self) -> list[str]:
-        """States of live runs that are meant; what is live has not ended, whenever that was asked for."""
+        """The statuses of live runs that match; none with `until`, because live runs have not ended."""
         wanted = self.statuses or LIVE
         return [] if self.until is not None else [each for each in LIVE if each in wanted]
 
@@ -43,7 +43,7 @@ class RunFilter:
 
     @property
     def unusual(self) -> bool:
-        """Whether no success of a schedule is meant: what is left has an index by time."""
+        """Whether no success of a schedule matches: all other runs have an index by time."""
         return (
             RunStatus.SUCCESS not in self.ended
             or self.error is not None
@@ -52,7 +52,7 @@ class RunFilter:
 
     @property
     def plain(self) -> bool:
-        """Whether only status, lateness and whole minutes say what is meant: it is counted already."""
+        """Whether the filter has only statuses, lateness and whole minutes, for which counts exist."""
         more = (self.job, self.triggers, self.queue, self.error, self.worker)
         bounds = [each for each in (self.since, self.until) if each is not None]
         whole = all(not each.second and not each.microsecond for each in bounds)
@@ -60,7 +60,7 @@ class RunFilter:
 
     @property
     def searching(self) -> bool:
-        """Whether what is meant may be rare among very many, and has no index."""
+        """Whether the filter has no index and may match few of very many runs."""
         return self.late or self.queue is not None or self.worker is not None
 
     def parameters(self) -> dict[str, Any]:

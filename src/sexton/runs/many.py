@@ -1,10 +1,10 @@
-"""Acting on many jobs: those that a filter means, a chunk at a time.
+"""Commands on many jobs, chosen by a filter, a chunk at a time.
 
-A chunk is one transaction. Its jobs are locked in the order of their ids and changed together, by the code
-that changes a single one; a job that is refused does not keep the others from it. Between chunks nothing is
-held. What was done stays done, whatever becomes of the next chunk: the same command goes on from there, for a
-job that is as it should be is left alone. Runs are made anew each time: a caller that was cut off goes on
-after the last cursor that it was told, or repeats its calls with their Idempotency-Keys.
+A chunk is one transaction. It locks its jobs in the order of their ids and changes them together, with the
+code that changes a single job. A job that is refused does not stop the others. Between chunks no lock is
+held. A chunk that is done stays done, even if the next one fails; repeating the command continues, because
+jobs that are already in the wanted state stay unchanged. `run` creates new runs on each call: a caller whose
+call was interrupted continues after the last cursor, or repeats its calls with the same Idempotency-Keys.
 """
 
 from __future__ import annotations
@@ -24,33 +24,32 @@ from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command, query
 from sexton.printable import counted
 
-# So many jobs are locked together, for some hundredths of a second: those that are due meanwhile wait.
+# The jobs that are locked together, for some hundredths of a second. Those that are due in that time wait.
 LARGEST_CHUNK = 1000
 
-#: What is done to locked jobs: `pause_all` and others, with what they take beside.
+#: What is done to locked jobs: `pause_all` and others, with their other arguments bound.
 Work = Callable[[Context, Sequence[LockedJob]], Awaitable[Sequence[Verdict]]]
 
 
 def check_filter(chosen: JobFilter, *, every: bool, deleted: bool = False) -> JobFilter:
-    """Refuse a filter that leaves nothing out, unless it is said that every job is meant. With `deleted`,
-    those that are deleted are meant."""
+    """Refuse an empty filter unless `every` is given. With `deleted`, select deleted jobs."""
     if chosen == JobFilter() and not every:
         raise InvalidField(
             "bad_filter",
-            "nothing says which jobs are meant",
+            "the filter is empty, so it selects every job",
             field="filter",
             hint="give a label, a name, a target, an app or a status, or say all",
         )
     if deleted:
         if chosen.status not in (None, JobStatus.DELETED):
             raise InvalidField(
-                "bad_value", "only deleted jobs are restored", field="filter.status", hint="leave it out"
+                "bad_value", "only deleted jobs can be restored", field="filter.status", hint="leave it out"
             )
         return replace(chosen, status=JobStatus.DELETED)
     if chosen.status == JobStatus.DELETED:
         raise InvalidField(
             "bad_value",
-            "deleted jobs stay as they are",
+            "deleted jobs cannot be changed",
             field="filter.status",
             hint="use active, paused or completed, or restore them",
         )
@@ -61,7 +60,7 @@ def check_filter(chosen: JobFilter, *, every: bool, deleted: bool = False) -> Jo
 async def count(
     context: Context, chosen: JobFilter, *, after: str | None = None, through: str | None = None
 ) -> Tally:
-    """What acting on these jobs would mean: how many they are, and some of them."""
+    """A dry run: the number of these jobs, and some of them."""
     matched, last = await _count(context, chosen, after, through)
     page = await list_jobs(context, chosen, cursor=after, limit=MOST_NAMED)
     sample = [SampledJob(job_id=job.job_id, name=job.name, status=job.status) for job in page.items]
@@ -81,8 +80,8 @@ async def act(
     limit: int = LARGEST_CHUNK,
     named: bool = False,
 ) -> Tally:
-    """One chunk: do it to the next jobs of the filter. Refused if more than `expected` are meant. With
-    `named` the answer has the ids of those that were changed."""
+    """Act on one chunk: the next jobs of the filter. Refused if more than `expected` jobs match. With `named`
+    the answer has the ids of the changed jobs."""
     if expected is not None:
         matched, _ = await _count(context, chosen, after, through)
         check_expected(matched, expected, "job", "jobs")
@@ -107,8 +106,8 @@ async def act_on_all(
     expected: int | None = None,
     after: str | None = None,
 ) -> Tally:
-    """Chunk after chunk, up to the last of the jobs that are there when it begins. An error in the middle
-    has a note that says where to go on."""
+    """Act chunk by chunk, up to the last job that exists at the beginning. An error has a note that says
+    where to continue."""
     last = (await count(context, chosen, after=after)).through
     done = Tally(cursor=after)
     while True:
@@ -117,7 +116,7 @@ async def act_on_all(
         except SextonError as error:
             if done.matched:
                 error.add_note(
-                    f"{counted(done.matched, 'job')} before it stay done; go on with after={done.cursor!r}"
+                    f"{counted(done.matched, 'job')} before it stay done; continue with after={done.cursor!r}"
                 )
             raise
         done, expected = done.plus(chunk), None
@@ -128,7 +127,7 @@ async def act_on_all(
 async def _count(
     context: Context, chosen: JobFilter, after: str | None, through: str | None
 ) -> tuple[int, int | None]:
-    """How many jobs are meant, and the last of them."""
+    """The number of jobs that match, and the last of them."""
     async with context.planned_anew():
         row = await context.fetchrow("jobs/count_chosen", **_range(context, chosen, after, through))
     assert row is not None
@@ -144,7 +143,7 @@ def _range(context: Context, chosen: JobFilter, after: str | None, through: str 
 
 
 def _unreadable(held: LockedJob) -> SextonError | None:
-    """A definition that another version has written must not keep the other jobs from their turn."""
+    """The error for a definition that this version cannot read. It must not stop the other jobs."""
     try:
         _ = held.job.spec
     except msgspec.ValidationError as error:

@@ -1,8 +1,8 @@
-"""Every nominal time of a job in a range, each with its one disposition.
+"""Every nominal time of a job in a range, each with its disposition.
 
-Times before the timer's are taken from the records; only what a clock change or a calendar took away is not
-always recorded, and comes from the schedule the job had at that time. Times from the timer's on come from the
-schedule it has now.
+Times before that of the timer come from the records. Occurrences that a clock change or an exclusion skipped
+are not always recorded: they come from the schedule that the job had at that time. Times from that of the
+timer on come from the present schedule.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ END = datetime(9999, 1, 1, tzinfo=UTC)
 async def list_occurrences(
     context: Context, job_id: int, start: datetime, end: datetime, *, limit: int = 100
 ) -> list[OccurrenceRecord]:
-    """Every nominal time from `start` to `end`, both included, in order, each with its one disposition."""
+    """Every nominal time from `start` to `end`, both included, in order."""
     timeline = await Timeline.read(context, job_id, start, end, limit)
     return [each.record() for each in timeline.entries(start, end, limit)]
 
@@ -67,7 +67,7 @@ class _Period:
 
 @dataclass(slots=True)
 class Timeline:
-    """What decides about a job's occurrences in a range: rows, timer, and the schedules it has had."""
+    """The data for the occurrences of a job in a range: rows, timer, and the schedules that it has had."""
 
     now: datetime
     job: StoredJob
@@ -100,7 +100,7 @@ class Timeline:
         return cls(now, job, row["paused_reason"], timer, periods, live, recorded)
 
     def entries(self, start: datetime, end: datetime, limit: int) -> list[Entry]:
-        """In order of time; at most `limit`."""
+        """The occurrences in order of time, at most `limit`."""
         found: dict[datetime, Entry] = {}
         for row in self.live:
             found.setdefault(row["scheduled_at"], Entry(row["scheduled_at"], "fired", run=row))
@@ -128,12 +128,12 @@ class Timeline:
         return entries[:limit]
 
     def left_out(self, at: datetime) -> bool:
-        """Whether this occurrence was left out by the wish of a person."""
+        """Whether a caller skipped this occurrence (`skip_next`)."""
         moves = [period.schedule.move for period in self.periods]
         return any(move is not None and move.skip and move.since < at <= move.until for move in moves)
 
     def _range(self, row: Record, start: datetime, end: datetime, limit: int) -> Iterable[datetime]:
-        """The occurrences of a skipped row: one, or those that its schedule had in a counted range."""
+        """The occurrences of a skipped row: one, or those of the schedule in a counted range."""
         if row["until_at"] is None:
             return [row["scheduled_at"]]
         first = max(row["scheduled_at"], start) - MICROSECOND
@@ -147,7 +147,7 @@ class Timeline:
         return self.job.schedule
 
     def _taken_away(self, start: datetime, end: datetime) -> Iterator[Entry]:
-        """What clock changes, calendars and moves took away before the timer's time."""
+        """The occurrences before that of the timer that clock changes, exclusions and moves skipped."""
         over = self.job.row["completed_at"] or self.job.row["deleted_at"] or self.now
         reach = min(end, min(self.now, over) if self.timer is None else self.timer["scheduled_at"])
         for period in self.periods:
@@ -164,7 +164,7 @@ class Timeline:
         return until
 
     def next_due(self) -> Entry | None:
-        """The first occurrence that is to fire, unless a pause without an end is in the way."""
+        """The next occurrence that will fire; None during a pause without an end."""
         if self.timer is None:
             return None
         if self.job.status != JobStatus.PAUSED:
@@ -175,7 +175,7 @@ class Timeline:
         return None if at is None else Entry(at, "upcoming")
 
     def _ahead(self, start: datetime, end: datetime, limit: int) -> Iterator[Entry]:
-        """From the timer's time on, as the schedule says."""
+        """The occurrences of the schedule from that of the timer on."""
         if self.timer is None:
             return
         first = max(start, self.timer["scheduled_at"]) - MICROSECOND

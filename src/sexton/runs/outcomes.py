@@ -1,4 +1,4 @@
-"""Outcomes of runs, sorted into what becomes of the runs: done, over, again, waiting, or given back."""
+"""Sorts outcomes of runs by the statement that records them: done, ended, again, waiting, or released."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AGAIN = ("runs", "claims", "started", "finished", "delays", "outcomes", "message
 
 @dataclass(slots=True)
 class Successes:
-    """Runs that are done, as the columns of `recording/finish`. Times are seconds on the database's clock."""
+    """Successful runs, as the columns of `recording/finish`. Times are seconds on the database's clock."""
 
     runs: list[int] = field(default_factory=list)
     claims: list[int] = field(default_factory=list)
@@ -74,7 +74,7 @@ class Successes:
 
 
 class OutcomeBatch:
-    """Outcomes that wait to be written, by the statement that writes them, under one identity."""
+    """Outcomes that wait to be written, by the statement that writes them, for one node."""
 
     __slots__ = ("again", "apart", "done", "ended", "ended_jobs", "heard", "node", "released", "waiting")
 
@@ -86,9 +86,9 @@ class OutcomeBatch:
         self.again: list[Again] = []
         self.released: list[Released] = []
         self.waiting: list[Waiting] = []
-        #: (run, claim) of those that are given back to be run in a process of their own.
+        #: (run, claim) of runs that are released to run in a process of their own.
         self.apart: list[tuple[int, int]] = []
-        #: The runs that listeners are told of, once their outcomes are recorded.
+        #: The runs whose listeners are called once their outcomes are recorded.
         self.heard: dict[int, RunContext] = {}
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ class OutcomeBatch:
         return len(self.done) + len(self.ended) + going
 
     def add(self, run: Tried, outcome: Outcome | None, started: float, finished: float) -> None:
-        """Sort an outcome in: done, over, again, waiting, or given back. Times are those of the database."""
+        """Add an outcome. Times are those of the database."""
         match outcome:
             case Success(result):
                 self.done.add(run, started, finished, encode_result(result))
@@ -105,7 +105,7 @@ class OutcomeBatch:
             case Wait(seconds):
                 self.waiting.append((run.id, run.claim, min(max(1.0, in_seconds(seconds)), LONGEST_REPORT)))
             case Release(seconds, reason):
-                # Whole seconds: all that go back for as long go back in one statement.
+                # Whole seconds: runs with the same delay are released in one statement.
                 delay = float(math.ceil(min(max(0.0, seconds), LONGEST_SNOOZE)))
                 self.released.append((run.id, run.claim, delay, clean(reason, 1000)))
             case Snooze(seconds):
@@ -134,7 +134,7 @@ class OutcomeBatch:
         self.ended_jobs.append(run.job)
 
     def ends(self) -> list[tuple[int, int, int]]:
-        """(run, claim, job) of every run that ends here."""
+        """(run, claim, job) of every run that ends."""
         done = zip(self.done.runs, self.done.claims, self.done.jobs, strict=True)
         over = ((row[0], row[1], job) for row, job in zip(self.ended, self.ended_jobs, strict=True))
         return [*done, *over]
@@ -147,7 +147,7 @@ class OutcomeBatch:
         return [*self.done.runs, *(row[0] for each in rows for row in each)]
 
     def forget(self, runs: set[int]) -> None:
-        """Drop the outcomes of these runs, whatever they are."""
+        """Drop the outcomes of these runs."""
         self.done = self.done.chosen(place for place, run in enumerate(self.done.runs) if run not in runs)
         kept = [place for place, row in enumerate(self.ended) if row[0] not in runs]
         self.ended_jobs = [self.ended_jobs[place] for place in kept]
@@ -158,11 +158,11 @@ class OutcomeBatch:
         self.apart = [row for row in self.apart if row[0] not in runs]
 
     def earliest(self) -> float:
-        """When the first of the runs that end here had ended."""
+        """The earliest end of a run."""
         return min((*self.done.finished, *(row[3] for row in self.ended)))
 
     def drop(self, recorded: set[int]) -> int:
-        """Take out the ends that are recorded already; how many successes were among them."""
+        """Remove the ends that are recorded already. Returns how many of them were successes."""
         before = len(self.done)
         self.done = self.done.chosen(place for place, run in enumerate(self.done.runs) if run not in recorded)
         over = [place for place, row in enumerate(self.ended) if row[0] not in recorded]
@@ -172,7 +172,7 @@ class OutcomeBatch:
 
 
 def encode_result(value: Any) -> str | None:
-    """A handler's result as JSON text that PostgreSQL takes; what cannot be kept leaves a note instead."""
+    """A handler's result as JSON text that PostgreSQL accepts, or a note why it cannot be stored."""
     if value is None:
         return None
     try:

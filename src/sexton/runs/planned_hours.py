@@ -1,11 +1,11 @@
-"""How many occurrences are planned in each hour, where there are too many jobs to name them.
+"""The number of planned occurrences in each hour, for namespaces with too many jobs to list.
 
-Timers that fire alike are counted together, and their schedule is worked out once for all of them. Where
-there are very many timers a part of them is counted, and stands for all; and schedules are worked out for a
-short while only, the largest groups first: what is done stands for the rest. Both make an estimate.
+Timers that fire alike form a group, and their schedule is computed once. With very many timers a sample is
+counted and scaled up. The time for computing schedules is limited: the largest groups come first, and their
+counts are scaled up to all groups. Both make the result an estimate.
 
-What a schedule does in a range is remembered, for all callers of a process: the same pages are looked at
-again and again, and what one of them had no time for is done for the next one.
+The occurrences of a schedule in a range are cached for all callers of a process: the same pages are opened
+again, and each call computes what the call before had no time for.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from sexton.postgres.transaction import Context
 from sexton.schedules import Schedule
 
 HOUR = timedelta(hours=1)
-# For so long schedules are worked out for one answer, in slices after which others may go on.
+# The time for computing schedules in one call, in slices between which the event loop goes on.
 WORK_SECONDS, SLICE_SECONDS = 0.08, 0.01
 # Schedules that are read together, and shards that are counted together.
 READ_TOGETHER, TOGETHER = 500, 4
-# Above this a part of the timers is counted: about so many.
+# With more timers than this, a sample of about this size is counted.
 MOST_COUNTED = 50_000
-# Of a part with fewer timers than these of the namespace nothing can be said: then all are counted.
+# A sample with fewer timers of the namespace says too little: then all timers are counted.
 FEWEST_SAMPLED = 2_000
-# Groups of so many jobs are worked out first.
+# Groups of at least this many jobs are computed first.
 LARGE = 100
-# Schedules and ranges that are remembered: three kilobytes for a month.
+# Cached schedules and ranges: three kilobytes for a month.
 REMEMBERED = 4_000
 MOST_TIMES = 62 * 24 * 60
 
@@ -45,7 +45,7 @@ Read = Callable[[dict[str, Any]], Schedule | None]
 
 
 class PlannedHours:
-    """Counts by the hour; remembers what schedules do."""
+    """Counts planned occurrences by the hour, with a cache of schedules and their occurrences."""
 
     def __init__(self) -> None:
         self._schedules: OrderedDict[Any, Schedule | None] = OrderedDict()
@@ -61,13 +61,13 @@ class PlannedHours:
         read: Read,
         times: Times,
     ) -> tuple[dict[datetime, float], bool]:
-        """By the hour what is planned from an instant on, and whether that is an estimate."""
+        """The planned occurrences by hour, and whether they are an estimate."""
         groups, share = await _groups(context, end, others)
-        # The largest first; the small ones in any order: those for which there is time stand for the rest.
+        # The largest first, then the small ones in random order: a part of them is a fair sample.
         order = list(groups.items())
         random.Random(0).shuffle(order)
         order.sort(key=lambda each: -each[1][0] if each[1][0] >= LARGE else 0)
-        # The hour that has begun is worked out each time, the whole ones after it once.
+        # The present hour is computed each time; the whole hours after it are cached.
         first = start.replace(minute=0, second=0, microsecond=0)
         whole = min(end, start if start == first else first + HOUR)
         totals = [0.0] * (-((first - end) // HOUR))
@@ -105,7 +105,7 @@ class PlannedHours:
     async def _learn(
         self, context: Context, part: Sequence[tuple[Key, tuple[int, int]]], read: Read
     ) -> dict[Any, Schedule | None]:
-        """The schedules of these groups, by their timing keys: what is remembered may be fewer."""
+        """The schedules of these groups by timing key: from the cache, else from the database."""
         samples = {key[0]: sample for key, (_, sample) in part}
         found = {key: _recall(self._schedules, key) for key in samples if key in self._schedules}
         missing = [sample for key, sample in samples.items() if key not in found]
@@ -117,7 +117,7 @@ class PlannedHours:
 
 
 def _recall(known: OrderedDict[Any, Any], name: Any) -> Any:
-    """What was used last is forgotten last."""
+    """Look up an entry, and mark it as used last."""
     if name in known:
         known.move_to_end(name)
     return known.get(name)
@@ -130,7 +130,7 @@ def _keep(known: OrderedDict[Any, Any], name: Any, value: Any) -> None:
 
 
 def _by_hour(times: Sequence[datetime], first: datetime) -> array[int]:
-    """Up to the last one."""
+    """The counts by hour, up to the hour of the last time."""
     counts = array("I", bytes(4 * ((times[-1] - first) // HOUR + 1 if times else 0)))
     for at in times:
         counts[(at - first) // HOUR] += 1
@@ -146,7 +146,8 @@ def _add(totals: list[float], counts: array[int], jobs: float, offset: int) -> N
 async def _groups(
     context: Context, end: datetime, others: Sequence[str]
 ) -> tuple[dict[Key, tuple[int, int]], float]:
-    """Timers that fire alike: how many jobs, and one of them. Beside that, which share of all was counted."""
+    """Groups of timers that fire alike: the number of jobs, and one of them; and which share of all was
+    counted."""
     chosen = {"end": end, "others": others, "most": MOST_TIMES}
     every: int = await context.fetchval("jobs/estimate_timers")
     if every > MOST_COUNTED:

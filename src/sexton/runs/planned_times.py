@@ -1,8 +1,8 @@
-"""The times of jobs in a range, by schedules, and how many there are in each hour.
+"""The times of jobs in a range, and their number in each hour.
 
-Jobs that fire alike are worked out once. One that fires often is counted by arithmetic where its schedule
-allows that, and gone through elsewhere. How long all of it takes is bounded: what there was no time for
-counts like what was worked out, and the counts say that they are an estimate.
+Jobs that fire alike are computed once. The occurrences of a job that fires often are counted by arithmetic
+where its schedule allows that, and listed otherwise. The time for all of it is bounded: if it runs out, the
+counts are scaled up and marked as an estimate.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from sexton.schedules.zone import zone, zone_names
 
 HOUR = timedelta(hours=1)
 MICROSECOND = timedelta(microseconds=1)
-# Occurrences of one schedule that are gone through one by one, 18 µs each.
+# The most occurrences of one schedule that are listed one by one, 18 µs each.
 MOST_TIMES = 62 * 24 * 60
-# So many schedules are worked out however busy the machine is, and more for so long; but all of them for at
-# most so long. The time that others had in between does not count.
+# This many schedules are computed however busy the machine is, more within WORK_SECONDS, and all within at
+# most MOST_SECONDS. The time of other tasks in between does not count.
 ALWAYS_WORKED_OUT, WORK_SECONDS, MOST_SECONDS = 100, 0.1, 1.0
-# After so long others may go on.
+# After this time the event loop goes on.
 SLICE_SECONDS = 0.01
-# A job with more times than these has one entry for each hour, and if these are too many, for each day.
+# A job with more times than this has one entry per hour, or one per day if there are too many hours.
 MOST_TIMES_NAMED, MOST_HOURS_NAMED = 40, 192
-# With more, and more than so many in an hour, counting is quicker than listing: a minutely job in a month
-# takes 15 ms instead of 260.
+# Beyond this, and with more than OFTEN times an hour, counting is quicker than listing: a minutely job in a
+# month takes 15 ms instead of 260.
 MOST_TIMES_LISTED, OFTEN = 800, 3
 
 #: Jobs that fire alike: timing_key, scheduled_at, runs_left
@@ -77,8 +77,8 @@ class Hours:
 async def work_out(
     alike: Mapping[Alike, Sequence[Record]], start: datetime, end: datetime, timezone: str, hours: Hours
 ) -> tuple[dict[Alike, list[tuple[datetime, int]]], bool]:
-    """The times to name of jobs that fire alike; whether all of them are there. Those that are due late fire
-    seldom and come first, the others in any order: what there was no time for counts like these."""
+    """The times of jobs that fire alike, and whether these are all. Jobs that are due late fire seldom and
+    come first; the others come in random order, so that those that are computed are a fair sample."""
     order = sorted(alike, key=lambda each: each[1], reverse=True)
     others = order[ALWAYS_WORKED_OUT:]
     random.Random(0).shuffle(others)
@@ -104,7 +104,7 @@ async def work_out(
 
 
 class _Work:
-    """How long schedules were worked out, without the time that others had in between."""
+    """Measures the time of computing schedules, without the time of other tasks in between."""
 
     def __init__(self) -> None:
         self._before, self._since = 0.0, clock.monotonic()
@@ -114,7 +114,7 @@ class _Work:
         return self._before + clock.monotonic() - self._since
 
     async def pause(self) -> None:
-        """Let others go on, after a slice of work."""
+        """Let the event loop go on, after a slice of work."""
         if clock.monotonic() - self._since > SLICE_SECONDS:
             self._before = self.seconds
             await clock.sleep(0)
@@ -124,7 +124,7 @@ class _Work:
 async def _occurrences(
     work: _Work, row: Record, key: Alike, start: datetime, end: datetime, timezone: str
 ) -> tuple[Hours, list[tuple[datetime, int]]]:
-    """The times of a job by the hour, and those that are named."""
+    """The times of a job by the hour, and its entries."""
     _, scheduled_at, runs_left = key
     schedule, counted = read_schedule(dict(row)), Hours()
     if runs_left is not None and _has_enough(schedule, scheduled_at, end, runs_left):
@@ -156,7 +156,7 @@ async def _occurrences(
 
 
 def _go_on(counted: Hours, times: Sequence[datetime], end: datetime) -> None:
-    """After the last of these times there are as many in an hour as up to it."""
+    """Extrapolate the hours after the last of these times."""
     rate = len(times) * HOUR / max(HOUR, times[-1] - times[0])
     at = times[-1].replace(minute=0, second=0, microsecond=0) + HOUR
     while at < end:
@@ -165,7 +165,7 @@ def _go_on(counted: Hours, times: Sequence[datetime], end: datetime) -> None:
 
 
 def _has_enough(schedule: Schedule | None, scheduled_at: datetime, end: datetime, runs_left: int) -> bool:
-    """Whether the runs that are left last beyond a range, as far as arithmetic tells."""
+    """Whether arithmetic shows that the remaining runs last beyond the range."""
     try:
         many = None if schedule is None else schedule.count(scheduled_at, end)
     except (SextonError, OverflowError):
@@ -176,8 +176,8 @@ def _has_enough(schedule: Schedule | None, scheduled_at: datetime, end: datetime
 def _by_hour(
     schedule: Schedule | None, scheduled_at: datetime, start: datetime, end: datetime, timezone: str
 ) -> list[tuple[datetime, int]] | None:
-    """The first time of each hour of a job that fires often, and how many there are, by arithmetic. None if
-    it does not fire often, or has to be gone through."""
+    """The first time and the number of times of each hour, for a job that fires often, by arithmetic. None if
+    it does not fire often, or arithmetic cannot count it."""
     info = _info(timezone)
     if schedule is None or (start.astimezone(info).utcoffset() or timedelta()) % HOUR:
         return None
@@ -201,7 +201,7 @@ def _by_hour(
 
 
 def _few(hours: list[tuple[datetime, int]], timezone: str) -> list[tuple[datetime, int]]:
-    """By the day, if there are many hours."""
+    """The hours, merged into days if there are many."""
     if len(hours) <= MOST_HOURS_NAMED:
         return hours
     info = _info(timezone)
@@ -218,7 +218,8 @@ def _info(timezone: str) -> tzinfo:
 
 
 def read_schedule(row: Mapping[str, Any]) -> Schedule | None:
-    """None for a single time, and for what cannot be computed: its job is set aside when it is due."""
+    """The schedule of a job. None for a single time, or if it cannot be computed: its job is set aside when
+    it is due."""
     if row["kind"] == "once":
         return None
     try:
@@ -230,7 +231,7 @@ def read_schedule(row: Mapping[str, Any]) -> Schedule | None:
 def times_of(
     schedule: Schedule | None, scheduled_at: datetime, start: datetime, end: datetime, runs_left: int | None
 ) -> list[datetime]:
-    """The occurrences of a job in a range, from where its timer stands on."""
+    """The occurrences of a job in a range, from that of its timer on."""
     times = _each_time(schedule, scheduled_at, start, end, runs_left)
     return [at for at in islice(times, MOST_TIMES) if at >= start]
 
@@ -238,8 +239,8 @@ def times_of(
 def _each_time(
     schedule: Schedule | None, scheduled_at: datetime, start: datetime, end: datetime, runs_left: int | None
 ) -> Iterator[datetime]:
-    """The occurrences of a job before an instant, from where its timer stands on. Runs that are left may be
-    used up before the range begins: then those before it are among them."""
+    """The occurrences of a job before an instant, from that of its timer on. If the number of remaining runs
+    is limited, occurrences before the range are included, because they use up runs."""
     if scheduled_at < end and (runs_left is not None or scheduled_at >= start):
         yield scheduled_at
     if schedule is None:

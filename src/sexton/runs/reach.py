@@ -1,8 +1,8 @@
-"""How far back to look for runs that no index finds: late ones, and those of a queue or a worker.
+"""How far back to search for runs without an index: late ones, and those of a queue or a worker.
 
-A list of them reads what was recorded, the latest first, up to a bound, and ends there with a page that may
-not be full and a cursor to go on from. What was counted by minute says where that is, and for late runs how
-far back there are as many as are wanted, so no page reads millions of rows to find a few.
+A list of them reads history backwards up to a bound, and ends there with a page that may not be full and a
+cursor. The counts by minute say where this bound is, and for late runs how far back enough of them are. So no
+page reads millions of rows to find a few.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from sexton.postgres.transaction import Context
 from sexton.runs.activity import LATE, MINUTE
 from sexton.runs.filter import RunFilter
 
-# Rows that are read for a page: of late runs most are left out before anything else is looked up.
+# Rows that are read for a page. Of late runs most rows are filtered out before anything else is read.
 MOST_READ, MOST_READ_LATE = 12_000, 150_000
-# How far a page goes back behind what is counted.
+# How far a page goes back before the first count.
 UNCOUNTED = timedelta(hours=6)
 
 
 async def reach(
     context: Context, chosen: RunFilter, earliest: datetime, last: datetime, limit: int
 ) -> datetime:
-    """From when on to look for a page of these runs that ends at `last`; not before `earliest`."""
+    """The start of the range to search for a page of these runs that ends at `last`; not before
+    `earliest`."""
     through: datetime | None = await context.fetchval("activity/counted_through")
     if through is None:
         return earliest
@@ -36,7 +37,7 @@ async def reach(
     for row in rows:
         read += row["runs"]
         late += row["late"]
-        # The newest minute may hold runs that are later than the page.
+        # The newest minute may contain runs that are later than the page.
         if read >= most or (chosen.late and late >= limit and row["minute"] + MINUTE < end):
             minute: datetime = row["minute"]
             return max(earliest, minute)

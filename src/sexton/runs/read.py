@@ -1,7 +1,7 @@
-"""Runs: of one job or of all, live and ended; and one run with everything that is known of it.
+"""Reading runs: of one job or of all, live and ended; and one run with all details.
 
-A list begins with the live runs, the newest first, and goes on with what has ended, the latest first. A run
-that ends between two pages is shown again at its new place rather than lost.
+A list begins with the live runs, the newest first, and continues with ended ones, the latest first. A run
+that ends between two pages appears twice rather than not at all.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sexton.runs.view import LOG_LINES, Attempt, LogLine, RunDetail, RunView
 from sexton.runs.waits import waits_of
 from sexton.targets.key import occurrence_key
 
-# How far back a page of all jobs' ended runs is looked for, step by step.
+# The ranges that are searched for a page of ended runs of all jobs, one after the other.
 WINDOWS = (
     timedelta(minutes=1),
     timedelta(minutes=8),
@@ -47,7 +47,7 @@ WINDOWS = (
 
 
 START = datetime(1970, 1, 1, tzinfo=UTC)
-# A filter without an index is looked for so far back, unless it is said from when on.
+# How far back a filter without an index is searched, unless `since` is given.
 SEARCHED = timedelta(days=1)
 MICROSECOND = timedelta(microseconds=1)
 EVERY_RUN = RunFilter()
@@ -65,8 +65,8 @@ def run_number(text: str) -> int:
 async def list_runs(
     context: Context, chosen: RunFilter = EVERY_RUN, *, cursor: str | None = None, limit: int = 50
 ) -> Page[RunView]:
-    """Live runs, the newest first, then what has ended, the latest first; of one job or of all. A page of a
-    filter that no index finds may not be full, or empty, and yet have a cursor to look further back."""
+    """Live runs, the newest first, then ended ones, the latest first; of one job or of all. With a filter
+    without an index, a page may have few or no runs and still have a cursor."""
     limit = max(1, min(limit, MOST_ROWS))
     below, place = _runs_place(cursor)
     found: list[tuple[str, RunView]] = []
@@ -128,7 +128,7 @@ async def get_run(context: Context, run_id: int) -> RunDetail:
 async def list_log(
     context: Context, run_id: int, *, after: datetime | None = None, limit: int = LOG_LINES
 ) -> list[LogLine]:
-    """What a run logged after an instant."""
+    """The log lines of a run after an instant."""
     rows = await context.fetch("reading/list_run_logs", run_id=run_id, after=after, limit=limit)
     return make_page([("", LogLine(**row)) for row in rows], limit).items
 
@@ -141,7 +141,7 @@ async def require_run(context: Context, run_id: int) -> None:
 
 @query
 async def require_job(context: Context, ref: str) -> int:
-    """The number of a job, named by id or name, whose row is still there, deleted or not."""
+    """The number of a job with this id or name whose row still exists, deleted or not."""
     number = await find(context, ref, deleted=True)
     if await context.fetchrow("reading/get_job", job_id=number) is None:
         raise not_found("job", ref)
@@ -152,7 +152,7 @@ async def require_job(context: Context, ref: str) -> int:
 
 
 def _runs_place(cursor: str | None) -> tuple[int | None, tuple[datetime, int, datetime] | None]:
-    """Where a list of runs goes on: below a live run, or after an ended one."""
+    """The place in a list of runs: below a live run, or after an ended one."""
     if cursor is None:
         return None, None
     place = decode_cursor(cursor, tuple[Number], tuple[datetime, Number, datetime])
@@ -170,8 +170,8 @@ async def _live_rows(context: Context, chosen: RunFilter, below: int | None, lim
 async def _ended_rows(
     context: Context, chosen: RunFilter, place: tuple[datetime, int, datetime] | None, limit: int
 ) -> tuple[list[Record], datetime | None]:
-    """Of all jobs: look back a minute, then further, until the page is full. Beside the rows, up to when was
-    looked, if there may be more before that."""
+    """A page of ended runs. For all jobs, search a minute back, then further, until the page is full. The
+    second value is how far back was searched, if there may be more before it."""
     recorded, run_id, scheduled = place or (None, None, None)
     filters: dict[str, Any] = {**chosen.parameters(), "statuses": chosen.ended}
     filters |= {"run_id": run_id, "scheduled_at": scheduled, "limit": limit}
@@ -240,14 +240,14 @@ def _ended(row: Record) -> RunView:
 
 
 def _due_at(row: Record) -> datetime:
-    """Of an ended run: by the job as it is now."""
+    """When an ended run was due, by the present jitter of the job."""
     offset = jitter_of(row["job_id"], row["jitter_seconds"] or 0)
     scheduled_at: datetime = row["scheduled_at"]
     return scheduled_at + timedelta(seconds=offset)
 
 
 def _late(due_at: datetime, started: datetime | None, fired: datetime | None, attempt: int) -> float | None:
-    """How late the first attempt began; where a later one has taken its place, how late the run was fired."""
+    """How late the first attempt started; for a later attempt, how late the run fired."""
     moment = started if attempt <= 1 else fired
     return None if moment is None else max(0.0, round((moment - due_at).total_seconds(), 3))
 
@@ -257,7 +257,7 @@ def attempt_of(row: Record) -> Attempt:
 
 
 def _attempts(run: RunView, rows: list[Record]) -> list[Attempt]:
-    """Failed tries have rows; the current or the successful one is the run itself."""
+    """Failed attempts have rows; the current or the successful one is in the run itself."""
     tries = [attempt_of(row) for row in rows]
     if run.attempt and run.status in (RunStatus.RUNNING, RunStatus.WAITING, RunStatus.SUCCESS):
         tries.append(
@@ -273,8 +273,8 @@ def _attempts(run: RunView, rows: list[Record]) -> list[Attempt]:
 
 
 def key_of(row: Record, payload: Any = None) -> str | None:
-    """A key that is not stored is that of the occurrence; one that is made from a payload we have not read is
-    left out."""
+    """The idempotency key of a run. If it is not stored, it is computed from the occurrence; None if that
+    needs the payload and it was not read."""
     key: str | None = row["idempotency_key"]
     template = row.get("template")
     if key is not None or (template and "payload." in template and payload is None):

@@ -24,7 +24,7 @@ from sexton.runs.view import DeadLetter
 from sexton.security.quotas import take_runs
 
 CHUNK = 1000
-# Letters that a dry run shows.
+# The letters that a dry run shows.
 SAMPLE = 5
 
 
@@ -38,8 +38,8 @@ class DeadCount(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def redrive(context: Context, run_id: str, *, payload: Any = msgspec.UNSET) -> str:
-    """Run a dead letter again, with the job as it is now and all its attempts; the id of the new run. With a
-    payload of its own if one is given: its key stays that of the occurrence."""
+    """Run a dead letter again, with the present definition of the job and all attempts. Returns the id of the
+    new run. A payload replaces the old one; the key stays that of the occurrence."""
     letter = await _lock(context, run_id)
     (made,) = await _redrive(context, [letter], [await context.time()], payload)
     new = encode_id("r", made["id"])
@@ -58,8 +58,8 @@ async def redrive_many(
     rate: float | None = None,
     expected: int | None = None,
 ) -> int:
-    """Run again all that match, the oldest first, at most `rate` per second if that is given; how many.
-    Refused if more than `expected` match."""
+    """Run all matching letters again, the oldest first, at most `rate` per second. Returns how many. Refused
+    if more than `expected` match."""
     step = step_of(rate)
     now, filters = await _filters(context, job, error_group, reason, before)
     await _expect(context, filters, expected)
@@ -68,7 +68,7 @@ async def redrive_many(
 
 @command
 async def discard(context: Context, run_id: str) -> None:
-    """Delete a dead letter. That the run died stays in the history."""
+    """Delete a dead letter. The history keeps that the run died."""
     letter = await _lock(context, run_id)
     await context.execute("recording/discard", runs=[letter["run_id"]])
     before = {"died_at": letter["died_at"], "cause": letter["error_group"]}
@@ -84,7 +84,7 @@ async def discard_many(
     before: datetime | None = None,
     expected: int | None = None,
 ) -> int:
-    """Delete all that match; how many. Refused if more than `expected` match."""
+    """Delete all matching letters. Returns how many. Refused if more than `expected` match."""
     _, filters = await _filters(context, job, error_group, reason, before)
     await _expect(context, filters, expected)
     return await _by_chunks(lambda _: _discard_some(context, filters))
@@ -99,7 +99,7 @@ async def count_matching(
     reason: str | None = None,
     before: datetime | None = None,
 ) -> DeadCount:
-    """What a redrive or a discard of these would mean."""
+    """A dry run: the number of matching letters, and some of them."""
     _, filters = await _filters(context, job, error_group, reason, before)
     found = await _count(context, filters)
     page = await list_dead(context, job=filters["job_id"], group=error_group, reason=reason, limit=SAMPLE)
@@ -122,7 +122,7 @@ async def _count(context: Context, filters: dict[str, Any]) -> Total:
 async def _filters(
     context: Context, job: str | None, error_group: str | None, reason: str | None, before: datetime | None
 ) -> tuple[datetime, dict[str, Any]]:
-    """The time, and which letters are meant; what dies later is left for the next time."""
+    """The time, and the filter. Runs that die later are not included."""
     now = await context.time()
     return now, {
         "run_id": None,
@@ -134,7 +134,8 @@ async def _filters(
 
 
 async def _by_chunks(some: Callable[[int], Awaitable[int]]) -> int:
-    """Each chunk is a transaction; `some` is told how many are done."""
+    """Repeat `some`, which handles a chunk in a transaction, until none are left. It gets the number done so
+    far."""
     done = 0
     while True:
         handled = await some(done)
@@ -165,7 +166,7 @@ async def _discard_some(context: Context, filters: dict[str, Any]) -> int:
 def _tell(
     context: Context, action: str, letters: Sequence[asyncpg.Record], filters: Mapping[str, Any]
 ) -> None:
-    """For the audit: which letters were meant, and which there were."""
+    """Write to the audit which letters were chosen."""
     runs = sorted(letter["run_id"] for letter in letters)
     chosen = {name: filters[name] for name in ("error_group", "reason") if filters[name] is not None}
     context.changed(
@@ -192,7 +193,7 @@ async def _redrive(
     available: list[datetime],
     payload: Any = msgspec.UNSET,
 ) -> list[asyncpg.Record]:
-    """As many of them as the namespace has room for. `payload` takes the place of theirs."""
+    """Redrive as many letters as the quota of the namespace allows. `payload` replaces theirs."""
     own = None
     if payload is not msgspec.UNSET:
         check_payload_size(context, payload, await context.fetchval("quotas/get_payload"))
@@ -218,7 +219,7 @@ async def _redrive(
 async def _concurrency_keys(
     context: Context, letters: Sequence[asyncpg.Record], own: str | None
 ) -> list[str | None]:
-    """Under the jobs as they are now, as their lanes are."""
+    """The concurrency keys under the present definitions of the jobs, like their lanes."""
     rows = await context.fetch("reading/list_keyed_jobs", jobs=list({letter["job_id"] for letter in letters}))
     jobs = {row["id"]: StoredJob(dict(row)) for row in rows}
     return [
@@ -236,7 +237,7 @@ async def _concurrency_keys(
 async def _definitions(
     context: Context, letters: Sequence[asyncpg.Record]
 ) -> dict[tuple[int, int], StoredJob]:
-    """The jobs as they were when these runs were fired: an edit since must not change their keys."""
+    """The definitions with which these runs were fired: a later edit must not change their keys."""
     wanted = {
         (letter["job_id"], letter["revision"]) for letter in letters if letter["idempotency_key"] is None
     }

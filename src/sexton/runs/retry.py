@@ -1,4 +1,4 @@
-"""What becomes of a run whose attempt failed: whether it is tried again, when, and what its error is like.
+"""Retries: whether and when a failed run is tried again, and how errors are grouped.
 
 Pure functions of the run and of its job's options.
 """
@@ -17,7 +17,7 @@ LONGEST_WAIT = 86_400.0
 
 
 class Tried(Protocol):
-    """What it takes to say what becomes of a run after an attempt."""
+    """The fields of a run that decide what happens after an attempt."""
 
     @property
     def id(self) -> int: ...
@@ -39,12 +39,12 @@ class Tried(Protocol):
 
 
 def tries(run: Tried) -> int:
-    """Attempts that count: a crash of the worker uses none up."""
+    """The attempts that count: a crash of the worker does not use one up."""
     return run.attempt - run.crashes
 
 
 def backoff(policy: AttemptPolicy, tried: int) -> float:
-    """Seconds until the next attempt after `tried` that failed."""
+    """The seconds until the next attempt, after `tried` failed ones."""
     base = policy.retry_base_seconds
     match policy.retry_backoff:
         case Backoff.FIXED:
@@ -58,14 +58,14 @@ def backoff(policy: AttemptPolicy, tried: int) -> float:
 
 
 def wait_before_retry(run: Tried, asked: float | None) -> float:
-    """What the handler or the service asked for, else the job's back-off."""
+    """The seconds that the handler or the service asked for, else the backoff of the job."""
     if asked is not None:
         return min(max(0.0, asked), LONGEST_WAIT)
     return backoff(run.policy, tries(run))
 
 
 def in_seconds(duration: float | timedelta) -> float:
-    """Handlers may say it either way."""
+    """A duration in seconds: handlers give a number or a timedelta."""
     return duration.total_seconds() if isinstance(duration, timedelta) else float(duration)
 
 
@@ -75,7 +75,7 @@ _NUMBER = re.compile(
 
 
 def error_group(error: str) -> str:
-    """Errors that differ only in numbers and ids belong together. A status says what went wrong, so it stays:
-    `HTTP 404` is another cause than `HTTP 500`, `exit code 1` another than `signal 9`."""
+    """The error without numbers and ids, so that equal causes form one group. A status stays, because it is
+    part of the cause: `HTTP 404` and `HTTP 500` differ, and `exit code 1` and `signal 9`."""
     first = error.split("\n", 1)[0][:200]
     return _NUMBER.sub(lambda found: found[0] if found["status"] else "#", first)

@@ -1,4 +1,4 @@
-"""Find things by what a person types: the id of a run or a job, words of a job's name, a queue."""
+"""Search by free text: the id of a run or a job, words of a job's name, a queue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sexton.model import decode_id, encode_id
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
-# The index of words gives up to about so many jobs for a word that very many have.
+# The index of words returns at most about this many jobs for a frequent word.
 MOST_CANDIDATES = 5000
 
 
@@ -31,7 +31,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def search(context: Context, text: str, limit: int) -> list[Found]:
-    """Jobs, runs, dead letters and queues, what fits best first."""
+    """Jobs, runs, dead letters and queues; the best match first."""
     found = await _runs(context, text)
     found += await _jobs(context, text, limit)
     found += await _queues(context, text, limit)
@@ -63,7 +63,7 @@ async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
         rows += await context.fetch("jobs/find_shown", job_id=number)
     if WORDS.search(text):
         async with context.planned_anew():
-            # A word that a million jobs have: some of them are enough.
+            # A million jobs may have a word: some of them are enough.
             await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
             rows += await context.fetch(
                 "jobs/search", pattern=pattern_of(text), words=words_query(text), limit=limit

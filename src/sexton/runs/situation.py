@@ -1,4 +1,4 @@
-"""Why a live run has not started: which workers could claim it, and what holds it back."""
+"""Why a live run has not started: which workers could claim it, and what prevents that."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from sexton.targets.base import lane_name
 from sexton.targets.handler import contested, full_name, is_shared, split_name
 from sexton.targets.table import how_to_serve
 
-# What a node tells of itself with every beat.
+# The fields that a node reports with every heartbeat.
 TOLD = ("skew_ms", "lag_ms", "fenced", "fires", "elector", "elector_ok", "elector_error")
 
-# Runs that could start at once, but for the quota of their namespace; others may have been spread out.
+# Runs with these triggers are delayed only by the quota of their namespace; others may be spread out.
 QUOTA_TRIGGERS = (Trigger.SCHEDULE, Trigger.MANUAL)
 
 
@@ -47,7 +47,7 @@ class Situation:
         return cls(now, await list_nodes(context, now), by_name, rate)
 
     def waiting(self, row: Record) -> str | None:
-        """What a live run waits for; None while it runs."""
+        """What a live run waits for; None while it is running."""
         match row["status"]:
             case RunStatus.RUNNING:
                 return None
@@ -85,7 +85,7 @@ class Situation:
         return f"the queue {queue['name']} is paused{because}"
 
     def _limit(self, row: Record) -> str | None:
-        """Which limit of its queue is reached, if one is."""
+        """The limit of its queue that is reached, if any."""
         queue, key = self.queues.get(row["queue"]), row["concurrency_key"]
         if queue is None:
             return None
@@ -99,7 +99,7 @@ class Situation:
 
 
 def worker_wanted(nodes: Sequence[NodeView], lane: Record) -> str | None:
-    """Why no worker takes the runs of a lane; None if one does."""
+    """Why no worker claims the runs of a lane; None if one does."""
     workers = [node for node in nodes if node.state == "live" and "worker" in node.roles]
     if not workers:
         return "no worker is running"
@@ -147,7 +147,7 @@ def has_target(node: NodeView, lane: Record) -> bool:
 
 
 def wanted(lane: Record) -> str:
-    """What a lane needs, as workers say that they have it."""
+    """What a lane needs, in the form in which workers announce what they have."""
     return lane_name(lane["target"], lane["handler"])
 
 

@@ -1,4 +1,4 @@
-"""The latest runs of each job of a page, for a strip of small bars beside its name."""
+"""The latest runs of each job of a page, which the console shows as a strip of bars."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
 LENGTH = 12
-# History further back is not looked at for a list.
+# A list reads history back to here.
 SINCE = timedelta(days=7)
 
 
@@ -32,7 +32,7 @@ class StripRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListedJob(JobView, frozen=True, kw_only=True):
-    """A job with what a list shows beside it."""
+    """A job with its latest runs, for lists."""
 
     strip: Annotated[
         list[StripRun] | msgspec.UnsetType,
@@ -46,7 +46,7 @@ class ListedJob(JobView, frozen=True, kw_only=True):
 
 @query
 async def with_strips(context: Context, jobs: Sequence[JobView]) -> list[ListedJob]:
-    """The jobs of a page with their latest runs, all read at once."""
+    """The jobs of a page with their latest runs, read in one statement."""
     numbers = [decode_id("j", job.job_id) or 0 for job in jobs]
     strips: dict[int, list[StripRun]] = {}
     jitters = {
@@ -77,7 +77,7 @@ async def with_strips(context: Context, jobs: Sequence[JobView]) -> list[ListedJ
 
 
 def words_of(job: JobView) -> str | None:
-    """None if the schedule cannot be read: the job's problem says why."""
+    """The schedule in English. None if it cannot be read: the job's problem says why."""
     try:
         return make_schedule(job, job.anchor).explain()
     except (SextonError, OverflowError):

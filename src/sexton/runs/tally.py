@@ -1,4 +1,4 @@
-"""What became of many runs, counted."""
+"""The results of commands on many runs."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""How many runs come into each queue and leave it, by minute of the last hour.
+"""How many runs enter and leave each queue, by minute of the last hour.
 
-Firing and finishing write nothing for it. The scheduler that counts what history holds (`activity`) looks up
-the job of every ended run anyway; there it also adds the run to the minute in which it was fired and to that
-in which it ended, of the queue that its job has at that time. A run that has not ended is in no history yet:
-the reader counts the newest live runs, which are found from the end of their index, and adds them to what
-came in. So both numbers are up to date within seconds, a backlog of any size costs the reader `MOST_LIVE`
-rows, and if more than these have come in within the hour and wait still, `cut` says that there were more.
+Firing and finishing write nothing for it. The scheduler that counts history (`activity`) reads the job of
+every ended run anyway; it also counts the run in the minute in which it fired and in the minute in which it
+ended, for the queue that its job has at that time. Live runs are not in history yet: the reader counts the
+newest ones, from the end of their index. So both numbers are up to date within seconds, and a backlog of any
+size costs the reader `MOST_LIVE` rows. `cut` says that more live runs came in within the hour than these.
 
-A rate is that of the minute that goes on and the one before it: never of less than a minute.
+A rate covers the current minute and the one before it, so never less than a minute.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class QueueHour(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class Throughput:
-    """What passed through queues up to an instant."""
+    """The runs that entered and left queues up to an instant."""
 
     now: datetime
     since: datetime
@@ -58,7 +57,7 @@ class Throughput:
         return QueueHour(since=self.since, fired=fired, ended=ended, cut=self.cut)
 
     def rates(self, queue: str) -> tuple[float, float]:
-        """Runs that came in and that ended, per second."""
+        """The runs that came in and the runs that ended, per second."""
         seconds = (self.now - self.since - (MINUTES - 2) * MINUTE).total_seconds()
         fired, ended = self._minutes.get(queue) or ([0], [0])
         return round(sum(fired[-2:]) / seconds, 3), round(sum(ended[-2:]) / seconds, 3)
@@ -66,7 +65,7 @@ class Throughput:
 
 @query
 async def read_throughput(context: Context, queue: str | None = None) -> Throughput:
-    """Of the queues of the namespace, or of one of them."""
+    """The throughput of all queues of the namespace, or of one."""
     now = await context.time()
     since = now.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
     async with context.planned_anew():  # a plan for any time reads all jobs

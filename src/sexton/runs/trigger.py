@@ -1,4 +1,4 @@
-"""Runs beside the schedule: one now, or past occurrences once more."""
+"""Runs beside the schedule: one now, or past occurrences again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ MICROSECOND = timedelta(microseconds=1)
 
 
 class Backfill(msgspec.Struct, frozen=True, kw_only=True):
-    """What a backfill did, or with `dry_run` would do. `left_out` still have a run, or are yet to fire."""
+    """What a backfill did, or with `dry_run` would do. Occurrences in `left_out` have a live run or have not
+    fired."""
 
     job_id: Annotated[str, about("The job's id, `j_…`.")]
     dry_run: Annotated[bool, about("True if nothing was run.")]
@@ -37,15 +38,16 @@ class Backfill(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def run_now(context: Context, ref: str, *, payload: Any = msgspec.UNSET) -> str:
-    """Run a job once, now, beside its schedule; with a payload of its own if one is given. The run's id."""
+    """Run a job once, now, beside its schedule, with its own payload or the given one. Returns the run's
+    id."""
     [made] = await run_all(context, [await hold(context, ref)], payload=payload)
     return accept(made)
 
 
 @command
 async def repeat(context: Context, run_id: int, *, payload: Any = msgspec.UNSET) -> tuple[str, str]:
-    """Run the job of a run again, now, with the payload that the run had; the ids of the new run and its
-    job."""
+    """Run the job of a run again, now, with the payload of that run or the given one. Returns the ids of the
+    new run and the job."""
     found = await get_run(context, run_id)
     given = found.payload if payload is msgspec.UNSET else payload
     held = await hold(context, found.job_id)
@@ -57,14 +59,14 @@ async def repeat(context: Context, run_id: int, *, payload: Any = msgspec.UNSET)
 async def run_all(
     context: Context, jobs: Sequence[LockedJob], *, payload: Any = msgspec.UNSET
 ) -> list[Verdict]:
-    """Run each of the locked jobs once, now: the ids of the runs, or why there is none."""
+    """Run each of these locked jobs once, now. Returns the ids of the runs, or errors."""
     given = {} if payload is msgspec.UNSET else {"payload": payload}
     return await run_locked(context, jobs, [payload] * len(jobs), given)
 
 
 @command
 async def run_each(context: Context, ref: str, payloads: Sequence[Any]) -> list[Verdict]:
-    """Run a job now, once with each of these payloads: the ids of the runs, or why there is none."""
+    """Run a job now, once with each of these payloads. Returns the ids of the runs, or errors."""
     held = await hold(context, ref)
     return await run_locked(context, [held] * len(payloads), payloads, {"runs": len(payloads)})
 
@@ -72,8 +74,8 @@ async def run_each(context: Context, ref: str, payloads: Sequence[Any]) -> list[
 async def run_locked(
     context: Context, jobs: Sequence[LockedJob], payloads: Sequence[Any], told: Mapping[str, Any]
 ) -> list[Verdict]:
-    """Run locked jobs once each, now, with these payloads; a job may be among them more than once. The ids of
-    the runs, or why there is none; `told` goes into the audit."""
+    """Run locked jobs once each, now, with these payloads; a job may occur more than once. Returns the ids of
+    the runs, or errors. `told` goes into the audit."""
     own = [None if payload is msgspec.UNSET else encode_payload(payload) for payload in payloads]
     taken = await _taken_slots(context, jobs)
     ids = await context.fetchval("recording/next_run_ids", count=len(jobs))
@@ -136,13 +138,13 @@ async def backfill(
     limit: int = LARGEST_BACKFILL,
     rate: float | None = None,
 ) -> Backfill:
-    """Run the occurrences of a past range (both ends included) once more, with the job as it is now, behind
-    everything else; at most `rate` per second if that is given."""
+    """Run the occurrences of a past range (both ends included) again, with the present definition of the job,
+    after all other runs; at most `rate` per second if it is given."""
     _check_range(start, end, limit)
     step = step_of(rate)
     held = await hold(context, ref)
     if end > held.now:
-        hint = "give an end that is past: what is to come fires by itself"
+        hint = "give an end in the past: later occurrences fire by themselves"
         raise InvalidField("in_the_future", "the range reaches into the future", field="end", hint=hint)
     found = _occurrences(held, start, end, limit)
     live = await context.fetch("reading/list_live_occurrences", job_id=held.job.id, scheduled_at=found)
@@ -184,7 +186,8 @@ async def backfill(
 
 @command
 async def cancel_run(context: Context, run_id: str, *, reason: str | None = None) -> str:
-    """`cancelled` if the run was waiting, `requested` if it runs: its worker is asked to stop it."""
+    """Cancel a run. Returns `cancelled` if it had not started, `requested` if it is running: its worker is
+    asked to stop it."""
     number = run_number(run_id)
     found = await context.fetchrow(
         "recording/cancel_runs", run_ids=[number], reason=reason or "cancelled on request"
@@ -239,7 +242,7 @@ class _ManualRun(NamedTuple):
 
     @property
     def stops(self) -> bool:
-        """Whether the live run makes room for it."""
+        """Whether the live run is stopped for it."""
         return self.slot == 1 and self.held.job.spec.overlap is Overlap.CANCEL_RUNNING
 
 
@@ -261,7 +264,7 @@ def _manual_run(
 
 
 async def _taken_slots(context: Context, jobs: Sequence[LockedJob]) -> dict[int, dict[int, int]]:
-    """The runs in the slots of jobs whose runs must not overlap, locked."""
+    """Lock and return the runs in the slots of jobs whose runs must not overlap."""
     taken: dict[int, dict[int, int]] = {}
     single = [held.job.id for held in jobs if held.job.spec.overlap is not Overlap.ALLOW]
     if single:
@@ -271,7 +274,7 @@ async def _taken_slots(context: Context, jobs: Sequence[LockedJob]) -> dict[int,
 
 
 def _slot(overlap: Overlap, taken: Mapping[int, int]) -> int | None:
-    """The run's slot, as the job's overlap has it; refused if both are taken."""
+    """The slot of the run, by the overlap of the job. Raises if both slots are taken."""
     if overlap is Overlap.ALLOW:
         return None
     if 0 not in taken:
@@ -287,7 +290,7 @@ def _slot(overlap: Overlap, taken: Mapping[int, int]) -> int | None:
 
 
 async def _lanes(context: Context, jobs: Sequence[LockedJob]) -> list[int]:
-    """The lanes of the jobs' timers; a job that fires no more has none."""
+    """The lanes of the timers of these jobs; for a job without a timer, that of its definition."""
     missing = {lane_of(held.job.spec) for held in jobs if held.timer is None}
     found = await lane_ids(context, missing) if missing else {}
     return [
@@ -314,5 +317,5 @@ def _warnings(held: LockedJob) -> list[str]:
     if held.job.spec.overlap is not Overlap.ALLOW:
         warnings.append("runs of a backfill may overlap, whatever the job says")
     if held.job.status == JobStatus.PAUSED:
-        warnings.append("the job is paused: what came since is left out until it is resumed")
+        warnings.append("the job is paused: occurrences since the pause are left out until it is resumed")
     return warnings

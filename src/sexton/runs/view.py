@@ -1,4 +1,4 @@
-"""What the ledger answers with; the HTTP API shows these as they are, with their descriptions."""
+"""Runs and nodes as they are shown; the HTTP API returns these with their descriptions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the time of a run went: from its nominal time to its end, step by step, and why it waited."""
+"""How long each step of a run took, from its nominal time to its end, and why it waited."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from sexton.runs.view import Attempt, Moment, RunView, RunWait
 
-# A wait that is shorter needs no reason.
+# A shorter wait is shown without a reason.
 SHORT_SECONDS = 0.5
 
 
@@ -21,9 +21,8 @@ def waits_of(
     waiting_for: str | None = None,
     now: datetime | None = None,
 ) -> list[RunWait]:
-    """Nominal → due → fired → started → … → finished. Each attempt that failed, or that its
-    handler put off, is a start and an end. `now` is for a run that is live: what it waits for, or that it is
-    being carried out."""
+    """The steps nominal → due → fired → started → … → finished. Each failed or snoozed attempt is a start and
+    an end. A live run needs `now`: its last step is what it waits for, or that it is running."""
     moments: list[tuple[Moment, datetime]] = [("nominal", run.scheduled_at), ("due", due_at)]
     if fired_at is not None:
         moments.append(("fired", fired_at))

@@ -1,4 +1,4 @@
-"""One line per occurrence: fired on time, fired late by …, skipped because …, waiting because …, due in …"""
+"""Explains each occurrence in one line: fired on time, fired late by …, skipped because …, due in …"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sexton.runs.words import first_line, span
 from sexton.schedules import Schedule
 
 NOTHING = timedelta(0)
-SPARE = 20  # so many more occurrences are looked at than are shown
+SPARE = 20  # more occurrences are read than are shown
 
 _SKIPPED: dict[str, str] = {
     SkipReason.MISSED: "skipped because it was missed: no scheduler fired it in time",
@@ -43,8 +43,8 @@ _SKIPPED: dict[str, str] = {
 async def why(
     context: Context, job_id: int, *, at: datetime | None = None, past: int = 10, ahead: int = 3
 ) -> list[Why]:
-    """One line per occurrence: the latest ones and the next, or those nearest to `at`. Of a job that is set
-    aside only the one that it waits with is known."""
+    """One line per occurrence: the latest and the next ones, or those nearest to `at`. For a job that is set
+    aside, only its open occurrence is known."""
     now = await context.time()
     context = replace(context, now=now)
     aside = await _set_aside(context, job_id, now)
@@ -70,7 +70,7 @@ async def why(
 
 
 async def _set_aside(context: Context, job_id: int, now: datetime) -> Why | None:
-    """What a job waits with, if its schedule cannot be computed."""
+    """The open occurrence of a job that is set aside because its schedule cannot be computed."""
     shown = await view(context, job_id)
     if shown.problem is None or shown.next_run_at is None:
         return None
@@ -88,19 +88,19 @@ async def _set_aside(context: Context, job_id: int, now: datetime) -> Why | None
 async def _span(
     context: Context, job_id: int, at: datetime | None, now: datetime, past: int, ahead: int
 ) -> tuple[datetime, datetime]:
-    """The range of time that `why` looks at."""
+    """The range of time that `why` reads."""
     row = await context.require("job", encode_id("j", job_id), "reading/get_job", job_id=job_id)
     schedule = StoredJob(dict(row)).schedule
     if at is not None:
         return schedule.previous_before(at) or at, schedule.next_after(at) or at
     timer = await context.fetchrow("reading/get_timer", job_id=job_id)
     latest = (await list_runs(context, RunFilter(job=job_id, skipped=True), limit=past)).items if past else []
-    # A counted range may be long: its end is near enough.
+    # A counted range may be long: use its end.
     times = [each.until_at or each.scheduled_at for each in latest if each.trigger != Trigger.MANUAL.value]
     due = now if timer is None else timer["scheduled_at"]
     start, end = min(now, due, *times), max(now, due)
     nominal = _latest(schedule.moved(None), row["updated_at"], now, past + SPARE) if past else []
-    # One that repeats often and was paused or moved for long has far more occurrences than are shown.
+    # A job that repeats often and was paused or moved for long has far more occurrences than are shown.
     start = nominal[-1] if len(nominal) == past + SPARE else min(start, *nominal, now)
     for _ in range(ahead):
         end = schedule.next_after(end) or end
@@ -108,7 +108,7 @@ async def _span(
 
 
 def _latest(rule: Schedule, since: datetime, now: datetime, most: int) -> list[datetime]:
-    """The latest times of a rule that has been the job's since then, the latest first."""
+    """The latest times of the present rule, the latest first, not before `since`."""
     found: list[datetime] = []
     before = rule.previous_before(now)
     while len(found) < most and before is not None and before > since:

@@ -1,4 +1,4 @@
-"""Times and lengths of time as people read them."""
+"""Durations and errors, shortened for people."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def span(length: timedelta) -> str:
 
 
 def first_line(text: str | None, most: int = 120) -> str:
-    """The line of an error that says most: the first one, cut to fit. The traceback stands below it."""
+    """The first line of an error, cut to fit; the traceback follows it."""
     line = ((text or "").strip().splitlines() or ["no error recorded"])[0]
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,1 +1,1 @@
-"""Where entities live: one adapter each, all with the contract in `base`."""
+"""Adapters: one for each system that stores entities, all with the contract in `base`."""

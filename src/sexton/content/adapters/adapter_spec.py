@@ -1,4 +1,4 @@
-"""What people write to configure an adapter."""
+"""The specification of an adapter."""
 
 from __future__ import annotations
 

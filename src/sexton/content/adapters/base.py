@@ -1,6 +1,6 @@
-"""The contract of an adapter: where entities live, and how they are published there.
+"""The contract of an adapter, which reads and changes entities in the system that stores them.
 
-`sexton.testing.check_adapter` tries an adapter against it.
+`sexton.testing.check_adapter` tests an adapter against this contract.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class NotPossible(Exception):
-    """The change cannot be made, now or later: it is not tried again."""
+    """The change is impossible. It is not tried again."""
 
 
 class NotNow(Exception):
-    """Nothing was asked yet: come back after `seconds`. This does not count as a try."""
+    """No request was made. Try again after `seconds`; this does not count as an attempt."""
 
     def __init__(self, reason: str, seconds: float) -> None:
         super().__init__(reason)
@@ -34,51 +34,52 @@ class NotNow(Exception):
 
 
 class NoConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An adapter that needs no configuration is used under the name of its kind."""
+    """The configuration of an adapter that needs none; it is used under the name of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class AdapterServices:
-    """What a process lends to its adapters."""
+    """The services of a process for its adapters."""
 
     settings: Settings
-    #: The guarded way out, for requests over HTTP.
+    #: The HTTP client that refuses forbidden addresses.
     outbound: Outbound
     secrets: Secrets
 
 
 class Adapter(ABC):
-    """Four methods. `context` is that of the namespace of the entities."""
+    """Has four methods. `context` has the namespace of the entities."""
 
-    #: Whether `apply` writes only through the open transaction of its context: then the change and the end of
-    #: its run are committed together, and a release is all or nothing.
+    #: Whether `apply` writes only through the open transaction of its context. Then the change and the end of
+    #: its run are committed together, and a release is carried out whole or not at all.
     transactional: ClassVar[bool] = False
-    #: A msgspec struct, each field with a description. Its `__post_init__` may refuse values.
+    #: A msgspec struct with a description of each field. Its `__post_init__` may refuse values.
     config: ClassVar[type[Any]] = NoConfig
 
     def __init__(self, config: Any, services: Any) -> None:
-        """Called once for each configuration in a process; what costs is opened at the first use.
-        `services` are `AdapterServices`; None for an adapter without configuration that is only asked."""
+        """Called once per configuration and process. Open connections at the first use, not here. `services`
+        are `AdapterServices`; None for an adapter without configuration that only reads."""
         self.services = services
 
     @classmethod
     def served(cls) -> bool:
-        """Whether this process can carry actions out with it."""
+        """Whether this process can carry out actions with it."""
         return True
 
     @abstractmethod
     async def state(self, context: Context, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
-        """How these entities are; one that is not there is left out."""
+        """The states of these entities; an entity that does not exist is left out."""
 
     @abstractmethod
     async def apply(self, context: Context, change: ContentChange) -> Applied:
-        """Make the change. What is so already is a success without effect (`no_op`). Raises `NotPossible` for
-        what would fail again, `NotNow` if nothing was asked, anything else for what is worth another try."""
+        """Make the change. If the entity already has the wanted state, this is a success with the effect
+        `no_op`. Raises `NotPossible` if a retry would fail again, `NotNow` if no request was made, another
+        exception if a retry may succeed."""
 
     async def check(self, context: Context, changes: Sequence[ContentChange]) -> list[ContentFinding]:
-        """What would go wrong, as far as it can be told before the time."""
+        """The problems of these changes that can be found before their time."""
         return []
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of what was opened. Twice is harmless."""
+        """Close what was opened. A second call does nothing."""

@@ -1,6 +1,6 @@
-"""Entities with versions and states in PostgreSQL: works with nothing else.
+"""Stores entities with versions and states in PostgreSQL.
 
-The change of an entity, the record of it and the end of its run are one transaction.
+One transaction changes the entity, records the change and ends the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class BuiltinAdapter(Adapter):
     transactional = True
 
     def __init__(self, config: NoConfig = NOTHING, services: AdapterServices | None = None) -> None:
-        """It needs nothing but the context of each call."""
+        """Uses only the context of each call."""
 
     async def state(self, context: Context, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
         rows = await context.fetch(
@@ -49,7 +49,7 @@ class BuiltinAdapter(Adapter):
     async def apply_all(
         self, context: Context, changes: Sequence[ContentChange]
     ) -> list[Applied | NotPossible]:
-        """Changes of one namespace, one after another; of those that cannot be made, why."""
+        """Make changes of one namespace, one after another. Returns an error for each that is impossible."""
         entities = sorted({change.entity for change in changes})
         namespace = changes[0].namespace
         rows = await context.fetch(
@@ -119,7 +119,7 @@ def _apply(change: ContentChange, standing: Standing | None) -> Applied:
 
 
 def _version(change: ContentChange, standing: Standing) -> int | None:
-    """The version that is out afterwards."""
+    """The published version after the change."""
     latest = standing.latest_version or 0
     if change.action != Action.PUBLISH:
         return standing.published_version

@@ -1,7 +1,7 @@
-"""The HTTP API of a CMS: one host, asked through the guarded way out that jobs use as well.
+"""The HTTP API of a CMS on one host, with the guarded HTTP client that jobs use too.
 
-Secrets go to the host of the configured address only. Redirects are not followed. What comes back is bounded
-in bytes and in time.
+Secrets are sent only to the host of the configured address. Redirects are not followed. Answers are limited
+in size and time.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from sexton.targets.run import clean
 
 LARGEST_ANSWER = 1024 * 1024
 SHOWN = 300
-#: Statuses that say that there is no such thing.
+#: Statuses for an entity that does not exist.
 ABSENT = frozenset({404, 410})
 FOR_GOOD = frozenset({301, 308})
 
 
 class CmsError(Exception):
-    """The site did not do what was asked; it may do so later."""
+    """The site did not carry out a request; a retry may succeed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CmsAnswer:
-    """What a site has answered."""
+    """An answer of a site."""
 
     request: str
     status: int
@@ -58,7 +58,7 @@ class CmsAnswer:
             return msgspec.json.decode(self.body)
         except UNREADABLE:
             raise CmsError(
-                f"{self.request} answered {self.status} with what is not JSON{self.shown}"
+                f"{self.request} answered {self.status}, and the answer is not JSON{self.shown}"
             ) from None
 
     @property
@@ -67,7 +67,7 @@ class CmsAnswer:
         return f": {text}" if text else ""
 
     def refuse(self) -> Exception:
-        """What to raise for an answer that is not the one that was wanted."""
+        """The exception for an unwanted answer."""
         message = f"{self.request}: HTTP {self.status}{self.shown}"
         if 300 <= self.status < 400:
             where = self.headers.get("Location", "nowhere")
@@ -87,7 +87,7 @@ class CmsApi:
         self._timeout_seconds = timeout_seconds
 
     async def secret(self, context: Context, text: str) -> str:
-        """A text with its secrets in their places, if this host may have them."""
+        """Replace the placeholders of secrets in a text, if this host may have the secrets."""
         return await self._services.secrets.reveal(text, self._use(context))
 
     async def send(
@@ -98,7 +98,7 @@ class CmsApi:
         headers: Mapping[str, str],
         body: bytes = b"",
     ) -> CmsAnswer:
-        """The answer, whatever its status. Raises `CmsError`, `NotNow` or `NotPossible`."""
+        """The answer, with any status. Raises `CmsError`, `NotNow` or `NotPossible`."""
         url = self.url + path
         what = f"{method} {url}"
         request = Request(
@@ -118,7 +118,7 @@ class CmsApi:
             raise NotPossible(f"{what}: {clean(str(error), SHOWN)}") from error
         except TimeoutError as error:
             waited = counted(self._timeout_seconds, "second")
-            raise CmsError(f"timeout: {what}: no whole answer within {waited}") from error
+            raise CmsError(f"timeout: {what}: no complete answer within {waited}") from error
         except (aiohttp.ClientError, OSError) as error:
             reason = clean(str(error) or type(error).__name__, SHOWN)
             raise CmsError(f"{type(error).__name__}: {what}: {reason}") from error
@@ -135,7 +135,7 @@ def _answer(what: str, reply: Reply) -> CmsAnswer:
 
 
 def check_site(url: str, field: str) -> None:
-    """Refuse what cannot be the address of a site."""
+    """Refuse a URL that cannot be the address of a site."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -151,7 +151,7 @@ def check_site(url: str, field: str) -> None:
 
 
 def check_secret(text: str, field: str) -> None:
-    """A password is a secret by name, so that no answer shows it."""
+    """Refuse a password that is not the name of a secret: answers would show it."""
     if not PLACEHOLDER.fullmatch(text):
         raise InvalidField(
             "plain_secret",

@@ -1,6 +1,6 @@
-"""Adapters that a namespace has configured: a name, a kind and what the kind needs to know.
+"""The configured adapters of a namespace: each has a name, a kind and the configuration of the kind.
 
-Passwords are not among it: a configuration names secrets, as `${secret:name}`.
+A configuration has no passwords: it names secrets, as `${secret:name}`.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def needs_config(kind: type[Adapter]) -> bool:
 
 
 def read_config(kind: str, config: Any) -> Any:
-    """A configuration as its kind's type, or `InvalidField`."""
+    """Convert a configuration to the type of its kind, or raise `InvalidField`."""
     return converted(config, adapters()[kind].config, under="config")
 
 
 @command
 async def put_adapter(context: Context, name: str, spec: AdapterSpec) -> AdapterView:
-    """Configure an adapter, or change its configuration. What is carried out next goes by it."""
+    """Configure an adapter, or change its configuration. The next action uses it."""
     _check_name(name)
     _check_kind(spec.kind)
     text = config_text(spec.config)
@@ -68,7 +68,7 @@ async def put_adapter(context: Context, name: str, spec: AdapterSpec) -> Adapter
         raise Conflict(
             "other_kind",
             f"{name} is a {before.kind}; planned actions wait for workers of that kind",
-            hint="give the new one another name",
+            hint="choose another name for the new adapter",
         )
     await context.execute("adapters/set", name=name, kind=spec.kind, config=text)
     saved = await get_adapter(context, name)
@@ -92,14 +92,14 @@ async def get_adapter(context: Context, name: str) -> AdapterView:
 
 @query
 async def list_adapters(context: Context) -> list[AdapterView]:
-    """All of a namespace, by name."""
+    """All adapters of the namespace, by name."""
     rows = await context.fetch("adapters/list", limit=MOST_ADAPTERS)
     return list(map(_view, rows))
 
 
 @command
 async def delete_adapter(context: Context, name: str) -> None:
-    """Actions that are planned with it fail, and are tried again, until it is there again."""
+    """Delete an adapter. Actions that are planned with it fail, and are retried until it exists again."""
     before = await get_adapter(context, name)
     await context.execute("adapters/delete", name=name)
     context.changed(
@@ -108,7 +108,7 @@ async def delete_adapter(context: Context, name: str) -> None:
 
 
 async def content_target(context: Context, name: str) -> dict[str, Any]:
-    """The target of jobs whose entities live with this adapter. Raises `UnknownAdapter`."""
+    """The target of jobs for entities of this adapter. Raises `UnknownAdapter`."""
     kind = adapters().get(name)
     if kind is not None and not needs_config(kind):
         return {"content": {"adapter": name}}
@@ -138,7 +138,7 @@ def _check_kind(kind: str) -> None:
     if kind not in known:
         raise InvalidField(
             "bad_value",
-            f"there is no kind of adapter {kind} that could be configured",
+            f"there is no configurable kind of adapter {kind}",
             field="kind",
             hint=f"use {', '.join(known)}" if known else "install a package that brings one",
         )

@@ -1,8 +1,8 @@
-"""The adapter for any CMS with an HTTP API: requests and answers are described in its configuration.
+"""The adapter for any CMS with an HTTP API. Its configuration describes requests and answers.
 
-Before an action the site is asked how the entity is, so that what is so already is left alone: an answer that
-was lost after the effect costs nothing. The request of an action carries the key of its occurrence as
-`Idempotency-Key`.
+Before an action it reads the state of the entity and does nothing if the entity already has the wanted state.
+So a retry is safe if the answer to a request was lost. The request of an action has the key of its occurrence
+as `Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from sexton.postgres.transaction import Context
 from sexton.security.placeholder import PLACEHOLDER
 
 AT_ONCE = 8
-# How long Ghost takes a token.
+# How long Ghost accepts a token.
 TOKEN_SECONDS = 300
 NOTHING = object()
 
 
 @dataclass(frozen=True, slots=True)
 class HttpStanding:
-    """How an entity is, with the versions as the site writes them, and all that the site has said."""
+    """The state of an entity, its versions as the site writes them, and the whole answer of the site."""
 
     state: EntityState
     held: bool
@@ -53,7 +53,7 @@ class HttpStanding:
 
     @property
     def is_latest(self) -> bool:
-        """Whether what is out is the latest version, as far as that is known."""
+        """Whether the latest version is published, as far as that is known."""
         return self.latest is None or self.published is None or self.latest == self.published
 
 
@@ -114,7 +114,7 @@ class HttpAdapter(Adapter):
         return found
 
     async def close(self) -> None:
-        """The way out is the process's."""
+        """The HTTP client belongs to the process."""
 
     def _request(self, action: Action) -> ContentRequest | None:
         request: ContentRequest | None = getattr(self._config, action.value)
@@ -124,7 +124,7 @@ class HttpAdapter(Adapter):
         return f"the configuration does not say how to {action} on {self._site.url}"
 
     def _takes_version(self, action: Action) -> bool:
-        """Whether the request of an action says which version is meant; only publishing has one."""
+        """Whether the request of an action can name a version. Only publishing has one."""
         request = self._request(action)
         return action != Action.PUBLISH or "version" in HOLE.findall(str(msgspec.to_builtins(request)))
 
@@ -151,7 +151,7 @@ class HttpAdapter(Adapter):
             async with asyncio.TaskGroup() as group:
                 asked = [group.create_task(ask(entity)) for entity in wanted]
         except ExceptionGroup as errors:
-            # The first one says whether it is worth another try; the others were stopped.
+            # The first error decides whether the run is retried; the other requests were stopped.
             raise errors.exceptions[0] from None
         found = zip(wanted, (task.result() for task in asked), strict=True)
         return {entity: standing for entity, standing in found if standing is not None}
@@ -207,16 +207,16 @@ class HttpAdapter(Adapter):
         return "changed"
 
     async def _state_after(self, context: Context, change: ContentChange) -> EntityState:
-        """What the site says now: a success that changed nothing is none."""
+        """The state after the action. Raises if the site reported success but the state is wrong."""
         now = await self._standing(context, change.entity)
         wanted = AFTER[change.action]
         if now is None:
-            # Many sites archive by taking it away.
+            # Many sites archive an entity by deleting it.
             if change.action == Action.ARCHIVE:
                 return wanted
-            raise CmsError(f"{change.entity} is gone after {change.action}")
+            raise CmsError(f"{change.entity} no longer exists after {change.action}")
         if now.state != wanted and not (change.action == Action.UNPUBLISH and now.state == EntityState.DRAFT):
-            raise CmsError(f"the site has accepted to {change.action} {change.entity}, but it is {now.state}")
+            raise CmsError(f"the site accepted to {change.action} {change.entity}, but it is {now.state}")
         return now.state
 
     async def _send(
@@ -245,7 +245,7 @@ class HttpAdapter(Adapter):
 
 
 class _Filler:
-    """Fills templates in. Secrets are put in between what comes from others, so nothing of it names one."""
+    """Fills in templates. Values are never searched for placeholders of secrets."""
 
     def __init__(self, site: CmsApi, context: Context, values: Mapping[str, Any]) -> None:
         self._site = site
@@ -262,7 +262,8 @@ class _Filler:
         return done
 
     async def value(self, value: Any) -> Any:
-        """The same inside a JSON value; a text that is one name becomes its value, with its type."""
+        """Fill in the texts of a JSON value. A text that is only one name becomes the value, with its
+        type."""
         match value:
             case str():
                 whole = HOLE.fullmatch(value)
@@ -276,12 +277,12 @@ class _Filler:
     def _value(self, name: str) -> Any:
         found = look_up(self._values, name)
         if found is NOTHING:
-            raise CmsError(f"the answer about the state of the entity has no {name.removeprefix('state.')}")
+            raise CmsError(f"the answer with the state of the entity has no {name.removeprefix('state.')}")
         return found
 
 
 def look_up(data: Any, place: str) -> Any:
-    """What stands at a path into an answer, or NOTHING."""
+    """The value at a path in an answer, or NOTHING."""
     for part in place.split("."):
         match data:
             case Mapping() if part in data:
@@ -317,7 +318,7 @@ def _read_state(request: StateRequest, data: Any, answer: CmsAnswer) -> tuple[En
     for state in EntityState:
         if value in request.values.get(state, () if request.values else (state.value,)):
             return state, False
-    raise CmsError(f"{answer.request} answered that {request.state} is {value!r}, which stands for no state")
+    raise CmsError(f"{answer.request} answered that {request.state} is {value!r}, which is not in `values`")
 
 
 def _applied(effect: str, before: HttpStanding, after: EntityState, change: ContentChange) -> Applied:
@@ -326,7 +327,7 @@ def _applied(effect: str, before: HttpStanding, after: EntityState, change: Cont
 
 
 def _ghost_token(key: str) -> str:
-    """Signed for each request: Ghost takes none that is older than five minutes."""
+    """A new token for each request: Ghost accepts a token for five minutes."""
     name, _, secret = key.strip().partition(":")
     try:
         signing = bytes.fromhex(secret)
@@ -357,5 +358,5 @@ def _quoted(text: str) -> str:
 
 
 def _header(text: str) -> str:
-    """What is filled into headers comes from people: only what a header can carry."""
+    """Replace characters that a header cannot contain."""
     return "".join(char if " " <= char <= "~" else "?" for char in text)

@@ -1,7 +1,7 @@
-"""What is told to the adapter `http`: the requests of a CMS, and how its answers are read.
+"""The configuration of the adapter `http`: the requests of a CMS, and how its answers are read.
 
-Texts may hold `{{name}}` for what is asked, and `${secret:name}`. A path into an answer is written with dots:
-`posts.0.status`; a `*` stands for the only name there is.
+Texts may contain `{{name}}` for values of the action, and `${secret:name}`. A path into an answer is written
+with dots: `posts.0.status`; a `*` matches the only name of an object.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Statuses = Annotated[list[Annotated[int, Meta(ge=100, le=599)]], Meta(max_length
 
 
 class HttpAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """How the adapter says who it is: one of these."""
+    """How the adapter authenticates: one of these."""
 
     bearer: Annotated[str | None, about("The secret that is sent as a bearer token: ${secret:name}.")] = None
     user: Annotated[str | None, about("With `password`: the user of HTTP's basic scheme.")] = None
@@ -51,7 +51,7 @@ class HttpAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class ContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The request that carries an action out."""
+    """The request that carries out an action."""
 
     path: Path
     method: Annotated[Literal["POST", "PUT", "PATCH", "DELETE"], about("POST, PUT, PATCH or DELETE.")] = (
@@ -120,13 +120,11 @@ class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         if self.preset is None and not any(getattr(self, name) for name in Action):
             raise _missing("publish", "no action is described", "/posts/{{entity_id}}/publish")
         if self.preset is None and self.state is None:
-            why = (
-                "without the state of an entity, an action that is repeated could not be told from a new one"
-            )
+            why = "without `state` the adapter cannot tell whether a repeated action has had its effect"
             raise _missing("state", why, "/posts/{{entity_id}}")
 
     def filled(self) -> HttpConfig:
-        """With what its preset says."""
+        """The configuration, completed from its preset."""
         if self.preset is None:
             return self
         given = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) is not None}
@@ -170,7 +168,7 @@ def _check_headers(headers: dict[str, str], field: str) -> None:
 
 
 def _check_holes(value: Any, field: str, answered: bool) -> None:
-    """Refuse names that could not be filled in."""
+    """Refuse names without a value."""
     match value:
         case str():
             secret_names(value, field)
@@ -192,7 +190,7 @@ def _check_holes(value: Any, field: str, answered: bool) -> None:
 
 
 def _ghost(status: str) -> ContentRequest:
-    """Ghost refuses a change whose `updated_at` is not that of the post: then another one was faster."""
+    """Ghost refuses a change with an old `updated_at`: then another change came first."""
     change = {"status": status, "updated_at": "{{state.*.0.updated_at}}"}
     return ContentRequest(
         method="PUT",

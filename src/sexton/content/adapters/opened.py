@@ -1,4 +1,4 @@
-"""The adapters of a process, made from their configurations when they are first used."""
+"""The adapters of a process, created from their configurations at the first use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sexton.targets.http.outbound import Outbound
 
 
 class OpenAdapters:
-    """One adapter for each kind without configuration, one for each configuration of a namespace."""
+    """Keeps one adapter per kind without configuration, and one per configuration of a namespace."""
 
     def __init__(self, services: AdapterServices) -> None:
         self.services = services
@@ -27,7 +27,7 @@ class OpenAdapters:
         self._replaced: list[Adapter] = []
 
     async def get(self, context: Context, name: str) -> Adapter:
-        """The adapter of this name in the context's namespace, by its present configuration."""
+        """The adapter with this name in the namespace, with its present configuration."""
         kind = adapters().get(name)
         if kind is not None and not needs_config(kind):
             if name not in self._plain:
@@ -44,7 +44,7 @@ class OpenAdapters:
             read_config(row["kind"], msgspec.json.decode(row["config"])), self.services
         )
         if known is not None:
-            # Others may be using it at this moment.
+            # Another task may be using it now.
             self._replaced.append(known[1])
         self._configured[key] = (row["revision"], made)
         return made
@@ -58,7 +58,7 @@ class OpenAdapters:
 
 @asynccontextmanager
 async def opened_adapters(database: Database, settings: Settings) -> AsyncIterator[OpenAdapters]:
-    """The adapters for a while, in a process that is no worker."""
+    """Adapters for a process that is not a worker; closed at the end of the block."""
     outbound = Outbound(settings)
     opened = OpenAdapters(AdapterServices(settings, outbound, Secrets(database, settings)))
     try:

@@ -1,7 +1,7 @@
 """The table of kinds of adapter.
 
 Sexton's own are listed here. Installed packages add theirs by entry points of the group `sexton.content`, and
-the setting `adapters` names others by their dotted paths. A kind that was loaded stays.
+the setting `adapters` names others by their dotted paths. A loaded kind stays loaded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sexton.errors import InvalidField
 log = logging.getLogger("sexton")
 
 GROUP = "sexton.content"
-# By path: processes that carry nothing out do not import what requests need.
+# By path, so that processes without actions do not import HTTP clients.
 BUILT_IN = {
     "builtin": "sexton.content.adapters.builtin:BuiltinAdapter",
     "http": "sexton.content.adapters.http_adapter:HttpAdapter",
@@ -29,19 +29,19 @@ BUILT_IN = {
 
 @cache
 def adapters() -> dict[str, type[Adapter]]:
-    """Every kind of adapter that this process knows, by name."""
+    """All kinds of adapter of this process, by name."""
     table: dict[str, type[Adapter]] = {name: resolve_name(path) for name, path in BUILT_IN.items()}
     for entry in entry_points(group=GROUP):
         try:
             _add(table, entry.name, entry.load())
         except Exception:
-            # A broken package must not keep the adapters of others from working.
+            # A broken package must not disable other adapters.
             log.exception("the adapter %s of the entry point %s cannot be loaded", entry.value, entry.name)
     return table
 
 
 def make_plain(name: str) -> Adapter | None:
-    """An adapter that is used under the name of its kind; None: it is one that must be configured."""
+    """An adapter that is used under the name of its kind; None if its kind must be configured."""
     kind = adapters().get(name)
     return kind(NoConfig(), None) if kind is not None and kind.config is NoConfig else None
 

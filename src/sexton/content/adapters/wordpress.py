@@ -1,7 +1,8 @@
-"""Posts, pages and any other type of WordPress, over its REST API with an application password.
+"""Posts, pages and other types of WordPress, by its REST API with an application password.
 
-Unpublishing makes a draft, archiving makes it private or moves it to the trash. A given version is a
-revision: what it holds is put in place when it is published, for WordPress publishes only what is there.
+Unpublishing makes a post a draft; archiving makes it private or moves it to the trash. A version is a
+revision. WordPress publishes only the present content, so publishing a version first copies the revision into
+the post.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from sexton.postgres.transaction import Context
 from sexton.refusal import about
 
 USUAL = {"post": "posts", "page": "pages"}
-#: What a revision holds of a post.
+#: The fields of a post that a revision has.
 HELD = ("title", "content", "excerpt")
-#: The status of a post that WordPress itself is to publish.
+#: The status of a post that WordPress itself will publish.
 FUTURE = "future"
 GONE = 410
 LONGEST_ID = 18
@@ -86,7 +87,7 @@ class WordPressAdapter(Adapter):
         after = await self._post(context, change.entity)
         if after is None or after["status"] != wanted:
             got = "gone" if after is None else after["status"]
-            raise CmsError(f"WordPress has accepted to {change.action} {change.entity}, but it is {got}")
+            raise CmsError(f"WordPress accepted to {change.action} {change.entity}, but it is {got}")
         return _applied("changed", before, self._state_of(after), change)
 
     async def check(self, context: Context, changes: Sequence[ContentChange]) -> list[ContentFinding]:
@@ -110,7 +111,7 @@ class WordPressAdapter(Adapter):
         return found
 
     async def close(self) -> None:
-        """The way out is the process's."""
+        """The HTTP client belongs to the process."""
 
     def _status(self, action: Action) -> str:
         return {Action.PUBLISH: "publish", Action.UNPUBLISH: "draft"}.get(action, self._config.archive)
@@ -126,7 +127,7 @@ class WordPressAdapter(Adapter):
         return EntityState.DRAFT
 
     async def _post(self, context: Context, entity: Entity) -> dict[str, Any] | None:
-        """The post as its editor sees it; None: there is none."""
+        """The post as its editor sees it; None if it does not exist."""
         base = await self._base(context, entity.type)
         if base is None or not _is_number(entity.id):
             return None
@@ -140,7 +141,7 @@ class WordPressAdapter(Adapter):
     async def _fields(
         self, context: Context, change: ContentChange, post: Mapping[str, Any]
     ) -> dict[str, str]:
-        """What the given version holds, of what the post has; nothing if none is given."""
+        """The fields of the given version that the post has too; empty without a version."""
         if change.version is None or change.action != Action.PUBLISH:
             return {}
         base = await self._base(context, change.entity.type)
@@ -157,7 +158,7 @@ class WordPressAdapter(Adapter):
         self, context: Context, change: ContentChange, post: Mapping[str, Any], fields: dict[str, Any]
     ) -> None:
         if change.action == Action.PUBLISH and post["status"] == FUTURE:
-            # A post with a date ahead would only be scheduled again.
+            # WordPress would schedule a post with a date in the future again.
             fields["date_gmt"] = f"{clock.now():%Y-%m-%dT%H:%M:%S}"
         base = await self._base(context, change.entity.type)
         path = f"{base}/{change.entity.id}"
@@ -172,7 +173,8 @@ class WordPressAdapter(Adapter):
             raise answer.refuse()
 
     async def _base(self, context: Context, type_: str) -> str | None:
-        """Where the posts of a type are; None: the site has no such type, or does not show it over REST."""
+        """The path of the posts of a type; None if the site has no such type, or does not offer it over
+        REST."""
         if type_ not in self._bases:
             answer = await self._send(context, "GET", f"types/{quote(type_, safe='')}", query="context=edit")
             if answer.status in ABSENT:
@@ -185,7 +187,7 @@ class WordPressAdapter(Adapter):
     async def _send(
         self, context: Context, method: str, path: str, *, query: str = "", body: bytes = b"", key: str = ""
     ) -> Any:
-        """By the query, which works whatever the site's permalinks look like."""
+        """Send a request. The route is in the query, which works with any permalinks of the site."""
         password = await self._api.secret(context, self._config.password)
         headers = {"Authorization": basic(self._config.user, password)}
         if key:

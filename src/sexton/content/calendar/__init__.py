@@ -1,1 +1,1 @@
-"""What is planned and what happened, by time: for the console, for people's own calendars, for an entity."""
+"""Planned and past actions by time: for the console, for people's own calendars, for an entity."""

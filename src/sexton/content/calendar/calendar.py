@@ -1,8 +1,8 @@
-"""The calendar: everything that is planned in a range of time, and what happened.
+"""The calendar: planned and past actions in a range of time.
 
-Single actions are read in the order of their time. A series is expanded by the schedule of its job: the code
-that fires it. Times before its timer come from the ledger. All are merged lazily, so that a page of a
-minutely rule costs no more than one of a yearly rule.
+Single actions are read in the order of their time. A series is expanded by the schedule of its job, so by the
+code that fires it. Times before its timer come from history. All are merged lazily, so a page of a minutely
+rule costs no more than one of a yearly rule.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from sexton.refusal import about
 from sexton.schedules import Schedule
 
 LONGEST_RANGE = timedelta(days=400)
-# A series is expanded in memory: with more of them the caller has to say whose or of what type.
+# Series are expanded in memory: with more of them the caller must filter by author or type.
 MOST_SERIES = 5000
-MANY = 200  # from here on the work is done in a thread, so that the others go on
+MANY = 200  # more series are expanded in a thread, so that the event loop goes on
 YEAR = timedelta(days=366)
 DAY, NOTHING = timedelta(days=1), timedelta(0)
 LEFT_OUT = "this time was left out"
@@ -72,7 +72,7 @@ class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CalendarPlace(NamedTuple):
-    """Where an entry stands. A window of a series that ends when the next one begins ends first."""
+    """The place of an entry. If a window of a series ends when the next one begins, the end comes first."""
 
     at: datetime
     number: int
@@ -81,7 +81,7 @@ class CalendarPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FoundTime:
-    """An entry before it is shown."""
+    """The data of an entry."""
 
     place: CalendarPlace
     row: Record
@@ -96,7 +96,7 @@ class FoundTime:
 
 
 def read_range(start: str, end: str, timezone: str | None) -> tuple[datetime, datetime]:
-    """Instants; or, with a zone, local times or dates. The end does not belong to it."""
+    """Read a range: instants, or local times or dates with a zone. The end is exclusive."""
     return _checked(_read(start, timezone, "start"), _read(end, timezone, "end"))
 
 
@@ -113,7 +113,7 @@ def _checked(first: datetime, last: datetime) -> tuple[datetime, datetime]:
             "too_long",
             f"the range has more than {LONGEST_RANGE.days} days",
             field="end",
-            hint="ask for a shorter range, several times",
+            hint="ask for several shorter ranges",
         )
     return first, last
 
@@ -140,8 +140,8 @@ async def list_calendar(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[CalendarEntry]:
-    """From `start` up to `end`, in order of time. What was called off is shown only if its status is asked
-    for. With `schedule`, the times of this action alone."""
+    """The entries from `start` up to `end`, in order of time. Cancelled actions are shown only if `status`
+    asks for them. With `schedule`, only the times of this action."""
     after = CalendarPlace(start - MICROSECOND, 0)
     if cursor is not None:
         after = max(after, CalendarPlace(*decode_cursor(cursor, tuple[datetime, Number, Number])))
@@ -199,8 +199,8 @@ async def list_times(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[CalendarEntry]:
-    """The times of one action, each with the one before and after it; from now on for a year, unless it is
-    said otherwise. Local times and dates are in its own zone."""
+    """The times of one action, each with the times before and after it. The default range is one year from
+    now. Local times and dates are in the zone of the action."""
     timezone = (await view(context, number)).timezone
     first = await context.time() if start is None else _read(start, timezone, "start")
     last = first + YEAR if end is None else _read(end, timezone, "end")
@@ -209,7 +209,7 @@ async def list_times(
 
 @dataclass(frozen=True, slots=True)
 class _Merge:
-    """Rows of the tables on their way to a page."""
+    """Merges rows into a page."""
 
     series: list[Record]
     past: list[Record]
@@ -221,7 +221,7 @@ class _Merge:
     limit: int
 
     def page(self, single: list[Record]) -> Page[CalendarEntry]:
-        # Beyond the last row of a list that was cut short, the others must wait for the next page.
+        # After the last row of a list that was cut off, the entries of the others belong to the next page.
         end = horizon = CalendarPlace(self.end, 0)
         for rows in (single, self.past):
             if len(rows) > self.limit:
@@ -244,7 +244,7 @@ class _Merge:
         )
 
     def _happened(self) -> Iterator[FoundTime]:
-        """What the ledger says of series; of an occurrence that was run again, the latest."""
+        """The past occurrences of series; if one was run again, its latest run."""
         rows = {row["id"]: row for row in self.series}
         latest = {(each["scheduled_at"], each["id"]): each for each in self.past}
         for each in latest.values():
@@ -257,8 +257,8 @@ class _Merge:
             )
 
     def _expanded(self, row: Record) -> Iterator[FoundTime]:
-        """What is to come of a series, in order; with it the ends of its windows, which are planned when they
-        are opened."""
+        """The future occurrences of a series, in order, with the ends of its windows. These are planned only
+        when a window opens."""
         schedule = _schedule(row)
         if schedule is None or row["cancelled_at"] is not None:
             return
@@ -310,7 +310,7 @@ def _single(row: Record) -> FoundTime:
 
 
 def _schedule(row: Record) -> Schedule | None:
-    """The schedule of a series; None if its job is gone or set aside."""
+    """The schedule of a series; None if its job was deleted or is set aside."""
     try:
         return None if row["job_schedule"] is None else StoredJob(job_of_row(row)).schedule
     except SextonError:

@@ -1,4 +1,4 @@
-"""Feeds of content: what is planned by an author, for a type, or everything, in people's own calendars."""
+"""Content feeds for people's own calendars: the actions of an author, for a type, or all."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ FEEDS = FeedTable(
 
 
 async def create_feed(context: Context, spec: FeedSpec, source: str | None = None) -> NewFeed:
-    """Make a feed. Its address is in the answer, and nowhere else. `source` names the key for secrets."""
+    """Create a feed. Only this answer has its address. `source` names the key for secrets."""
     return await _create(context, spec, await read_pepper(context.database, source))
 
 
@@ -76,12 +76,12 @@ async def list_feeds(context: Context, *, cursor: str | None = None, limit: int 
 
 @command
 async def revoke_feed(context: Context, feed_id: str) -> FeedView:
-    """Its address answers no more."""
+    """Revoke a feed: its address stops working."""
     return await FEEDS.revoke(context, feed_id)
 
 
 async def feed_calendar(context: Context, feed: FeedView, namespace: str) -> bytes:
-    """What a feed shows now, as iCalendar: a month back and a year ahead, at most so many events."""
+    """A feed as iCalendar: a month back and a year ahead, at most `MOST_EVENTS` events."""
     return await _calendar(replace(context, namespace=namespace), feed)
 
 

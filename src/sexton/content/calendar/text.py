@@ -16,7 +16,7 @@ MARKS = {"done": "✓", "failed": "✗", "skipped": "–", "processing": "…"}
 
 
 class CalendarText:
-    """A calendar in the making; `about` describes it, and `size` is that of its events in bytes."""
+    """Builds a calendar. `about` describes it; `size` is the size of its events in bytes."""
 
     def __init__(self, name: str, about: str | None = None) -> None:
         self.about = about
@@ -35,7 +35,7 @@ class CalendarText:
         ]
 
     def add(self, entry: CalendarEntry, *, brief: bool = False) -> None:
-        """Add what is planned; if `brief`, its name and time and nothing else."""
+        """Add an entry; with `brief`, only its name and time."""
         about = [entry.local_time_display]
         if not brief:
             about.insert(0, f"{entry.status}, planned by {entry.created_by}")
@@ -67,8 +67,8 @@ class CalendarText:
 
 
 def _uid(entry: CalendarEntry) -> str:
-    """The same each time it is read. A single action keeps its own when it is moved; of a series, each time
-    has one, and so has the end of each window."""
+    """A stable id of the event. A single action keeps it when it is moved. Each time of a series, and the end
+    of each window, has its own."""
     place = f"-{int(entry.scheduled_at_utc.timestamp())}" if entry.recurrence_rule is not None else ""
     return f"{entry.schedule_id}{place}-{entry.action}@sexton"
 
@@ -78,7 +78,7 @@ def stamp(at: datetime) -> str:
 
 
 def escaped(text: str) -> str:
-    """As the value of a text: no control characters but the ends of lines."""
+    """Escape a text, and remove control characters other than line ends."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     text = "".join(each for each in text if each in "\n\t" or each.isprintable())
     for mark, written in (("\\", "\\\\"), (";", "\\;"), (",", "\\,"), ("\n", "\\n")):

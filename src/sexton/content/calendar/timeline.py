@@ -1,5 +1,4 @@
-"""What is planned for an entity in the time to come: single actions, items of releases, and the occurrences
-of series as far as they are looked at."""
+"""The future plans for an entity: single actions, items of releases, and the next occurrences of series."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from sexton.jobs.timing import read_schedule
 from sexton.postgres.transaction import Context
 
 MOST_PLANS = 1000
-#: How far series are followed to find contradictions.
+#: How far ahead series are expanded to find contradictions.
 HORIZON = timedelta(days=366)
 MOST_TIMES = 400
 MICROSECOND = timedelta(microseconds=1)
@@ -28,8 +27,8 @@ MICROSECOND = timedelta(microseconds=1)
 async def coming(
     context: Context, entity: Entity, *, besides: int | None = None, release: int | None = None
 ) -> list[dict[str, Any]]:
-    """What is planned for the entity, in the order of time: `id`, `release_id`, `action` and `at` of each.
-    `besides` is an action that is left out, with its window; `release` a release."""
+    """The plans for an entity in order of time, each with `id`, `release_id`, `action` and `at`. The action
+    `besides`, with its window, and the release `release` are left out."""
     rows = await list_pending(context, [entity])
     found: list[dict[str, Any]] = []
     for row in rows:
@@ -41,7 +40,8 @@ async def coming(
 
 
 async def list_pending(context: Context, entities: Sequence[Entity]) -> list[asyncpg.Record]:
-    """What is planned for these entities, each with its next time; of series with what their jobs say."""
+    """The plans for these entities, each with its next time; those of series with the schedules of their
+    jobs."""
     return await context.fetch(
         "content/list_pending_many",
         types=[entity.type for entity in entities],
@@ -51,13 +51,13 @@ async def list_pending(context: Context, entities: Sequence[Entity]) -> list[asy
 
 
 def plans_of(row: asyncpg.Record) -> list[dict[str, Any]]:
-    """What a row of a plan stands for: each of its times."""
+    """One entry for each time of a plan."""
     named = {"id": row["id"], "release_id": row["release_id"], "window_id": row["window_id"]}
     return [{**named, "action": action, "at": at} for at, action in _times(row)]
 
 
 def times_of(plan: PlannedAction, now: datetime) -> list[tuple[datetime, Action]]:
-    """When a plan that is not made yet does what."""
+    """The times and actions of a plan that does not exist yet."""
     if plan.rule is None:
         return [(plan.moment.at, plan.action)]
     try:
@@ -65,7 +65,7 @@ def times_of(plan: PlannedAction, now: datetime) -> list[tuple[datetime, Action]
         times = islice(schedule.between(now - MICROSECOND, now + HORIZON), MOST_TIMES)
         return list(_with_ends(times, plan.action, plan.open_for, plan.moment.timezone))
     except SextonError:
-        # What is wrong with the rule is said when its job is made.
+        # Creating its job reports what is wrong with the rule.
         return []
 
 
@@ -85,7 +85,7 @@ def _times(row: asyncpg.Record) -> Sequence[tuple[datetime, Action]]:
 def _with_ends(
     times: Iterator[datetime], action: Action, open_for: timedelta | None, timezone: str
 ) -> Iterator[tuple[datetime, Action]]:
-    """Of windows, also when they are closed."""
+    """Add the ends of windows."""
     for at in times:
         yield at, action
         if open_for is not None:

@@ -1,1 +1,1 @@
-"""Releases: actions that go out together."""
+"""Releases: actions that are carried out together."""

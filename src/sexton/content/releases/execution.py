@@ -1,10 +1,10 @@
-"""Carrying a release out, and checking it before its time.
+"""Carries out releases, and checks them before their time.
 
-With an adapter that writes in PostgreSQL all items, their account and the end of the run are one transaction:
-with `on_failure: undo` all go out or none. With another adapter they go out one after another, and each step
-is noted before and after it is made, so that a run that comes again goes on where the one before stopped. The
-key of an item is the same for every attempt. Once an item has failed for good, the release says so before
-anything is undone: from then on nothing more goes out.
+With an adapter that writes to PostgreSQL, one transaction contains all items, their records and the end of
+the run: with `on_failure: undo` all items are carried out or none. With another adapter items are carried out
+one after another. Each step is recorded before and after it, so that a repeated run continues where the one
+before stopped. The key of an item is the same for every attempt. When an item has failed for good, the
+release is marked as failed before anything is undone: from then on no further item is carried out.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from sexton.targets.run import RunContext, describe
 
 Mask = Callable[[str], str]
 
-# An undo that fails is tried again after this, for so long.
+# A failed undo is retried after UNDO_AGAIN_SECONDS, for at most LONGEST_UNDO.
 UNDO_AGAIN_SECONDS = 60.0
 LONGEST_UNDO = timedelta(hours=1)
 #: The action that brings an entity back to a state.
@@ -63,15 +63,15 @@ BACK = {
 
 
 class _Over(Exception):
-    """This run has carried the release out, and comes again only because its end was not recorded."""
+    """This run has already carried out the release; only its end was not recorded."""
 
 
 class _Broken(Exception):
-    """An item of a release that is all or nothing cannot be done."""
+    """An item of an all-or-nothing release has failed."""
 
 
 async def carry_out(database: Database, adapter: Adapter, run: RunContext, mask: Mask) -> Outcome:
-    """`mask` hides the secrets in what an adapter says."""
+    """Carry out the release of a run. `mask` hides secrets in messages of the adapter."""
     context = Context(database, actor=ACTOR)
     try:
         if adapter.transactional:
@@ -89,7 +89,7 @@ async def carry_out(database: Database, adapter: Adapter, run: RunContext, mask:
 
 
 async def check_before_time(database: Database, adapter: Adapter, run: RunContext, mask: Mask) -> Outcome:
-    """Its author is told what would go wrong while there is time to mend it."""
+    """Check a release before its time, and notify its author of problems while they can be fixed."""
     try:
         async with database.transaction() as connection:
             row = await lock_of_run(Context(database, actor=ACTOR, connection=connection), run, "check")
@@ -114,20 +114,20 @@ async def lock_of_run(context: Context, run: RunContext, word: str) -> asyncpg.R
         "content/lock_release_of_run", release_id=number, job_id=run.job
     )
     if not row or (word == "check") != (run.job == row["check_job_id"]):
-        raise Left("the release is not planned any more")
+        raise Left("the release is no longer planned")
     return row
 
 
 async def _stand(context: Context, run: RunContext) -> asyncpg.Record:
-    """Lock the release of a run. Raises `Left` if it does not stand any more, `NotYet` if an earlier action
+    """Lock the release of a run. Raises `Left` if it must not be carried out, `NotYet` if an earlier action
     on one of its entities has not ended."""
     row = await lock_of_run(context, run, "release")
     if row["cancelled_at"] is not None:
-        raise Left(f"it was called off by {row['cancelled_by']}")
+        raise Left(f"it was cancelled by {row['cancelled_by']}")
     if row["done_at"] is not None:
         if row["begun_run"] == run.id:
             raise _Over
-        raise Left("it went out already")
+        raise Left("it was already carried out")
     if row["failed_at"] is not None:
         return row
     if run.trigger != Trigger.MANUAL and run.scheduled_at != row["scheduled_at"]:
@@ -153,7 +153,7 @@ async def _tell_missed(context: Context, run: RunContext) -> None:
 
 
 async def tell_failed(database: Database, run: RunContext, why: str) -> None:
-    """It was given up without an account of its items: its last try was stopped."""
+    """Notify the author of a release whose last attempt was stopped before it recorded its items."""
     with suppress(Left):
         await _tell_alone(Context(database, actor=ACTOR), run, NoticeEvent.FAILED, why)
 
@@ -201,7 +201,7 @@ async def _inside(context: Context, adapter: Adapter, run: RunContext) -> Outcom
             crash.point("step.acted")
         crash.point("step.noted")
     except _Broken as why:
-        # Nothing went out; the account says why.
+        # No item was carried out; the records say why.
         kept = [
             replace(item, result="failed" if item.result == "failed" else "skipped", applied=None)
             for item in account
@@ -242,7 +242,7 @@ async def _apply_inside(
 
 @dataclass(frozen=True, slots=True)
 class ReleasedItem:
-    """What became of an item."""
+    """The result of an item."""
 
     row: asyncpg.Record
     result: str
@@ -257,7 +257,7 @@ class ReleasedItem:
 
 
 def _error(account: Sequence[ReleasedItem]) -> str | None:
-    """Why a release failed, if it did."""
+    """The error of a release that failed."""
     failed = [item for item in account if item.result == "failed"]
     if not failed:
         return None
@@ -269,7 +269,7 @@ def _summary(account: Sequence[ReleasedItem]) -> dict[str, int]:
 
 
 async def note_items(context: Context, run: RunContext, account: Sequence[ReleasedItem]) -> None:
-    """Record what became of items."""
+    """Record the results of items."""
     await settle(
         context, [(item.row["id"], run, item.applied) for item in account if item.applied is not None]
     )
@@ -286,7 +286,7 @@ async def note_items(context: Context, run: RunContext, account: Sequence[Releas
 async def _end(
     context: Context, run: RunContext, row: asyncpg.Record, account: Sequence[ReleasedItem]
 ) -> None:
-    """The release is over: say so, and tell its author."""
+    """Record the end of the release, and notify its author."""
     error = _error(account) or row["error"]
     await context.execute(
         "content/end_release", release_id=row["id"], failed=error is not None, error=error, run_id=run.id
@@ -313,7 +313,7 @@ def _told(account: Sequence[ReleasedItem]) -> list[dict[str, Any]]:
 
 
 class _Outside:
-    """A release whose items live where no transaction reaches."""
+    """Carries out a release whose items are outside of PostgreSQL."""
 
     def __init__(self, context: Context, adapter: Adapter, run: RunContext, mask: Mask) -> None:
         self._context = context
@@ -348,7 +348,7 @@ class _Outside:
 
     @asynccontextmanager
     async def _writing(self) -> AsyncIterator[Context]:
-        """A transaction of Sexton's own."""
+        """A transaction in Sexton's database."""
         with own_database():
             async with self._context.database.transaction() as connection:
                 yield replace(self._context, connection=connection)
@@ -358,7 +358,7 @@ class _Outside:
             return await self._context.fetch("content/list_items", release_id=self._row["id"])
 
     async def _do(self, item: asyncpg.Record) -> bool:
-        """Carry an item out; whether it failed for good. Raises what is worth another try."""
+        """Carry out an item. Returns whether it failed for good; raises if a retry may succeed."""
         change = _change(item, self._run)
         try:
             before = (await self._adapter.state(self._context, [change.entity])).get(change.entity)
@@ -394,7 +394,7 @@ class _Outside:
             )
 
     async def _break_off(self) -> None:
-        """What has not gone out does not go out any more."""
+        """Mark the release as failed and its open items as skipped."""
         items = await self._items()
         left = [
             ReleasedItem(item, "skipped", "another item failed") for item in items if item["result"] is None
@@ -413,7 +413,7 @@ class _Outside:
             )
 
     async def _undo(self) -> bool:
-        """Undo what went out, the latest first; whether all that can be is undone."""
+        """Undo the items that were carried out, the latest first. Returns False if a retry is needed."""
         over = self._row["failed_at"] is not None and self._row["now"] - self._row["failed_at"] > LONGEST_UNDO
         for item in reversed(await self._items()):
             if item["result"] != "changed":
@@ -433,7 +433,7 @@ class _Outside:
 
     async def _bring_back(self, item: asyncpg.Record) -> None:
         if item["state_before"] is None:
-            raise NotPossible("how it was before is not known")
+            raise NotPossible("the state before is not known")
         change, action = _change(item, self._run), BACK[EntityState(item["state_before"])]
         version = item["version_before"] if action == Action.PUBLISH else None
         change = replace(change, action=action, version=version, key=f"{change.key}:undo")

@@ -1,5 +1,5 @@
-"""A release whose run is dead. One that ended the process of its worker again and again could give no
-account, and may have left the release half-way."""
+"""Handles releases whose run is dead. A run that crashed its worker again and again could not record its
+items, and may have carried out a part of them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from sexton.targets.run import RunContext
 
 
 async def give_up(database: Database, run: RunContext, why: str) -> None:
-    """Its run is dead. If that ended the process of its worker, it may have left the release half-way: with
-    `on_failure: undo` nothing more goes out then, and a run of its own undoes what did; what was in doubt
-    counts as gone out. If that run dies as well, what is left is not undone."""
+    """Handle the dead run of a release. If it crashed its worker, a part of the items may have been carried
+    out. With `on_failure: undo` the release is then marked as failed, and a new run undoes these items; an
+    item in doubt counts as carried out. If that run dies too, the remaining items are recorded as not
+    undone."""
     context = Context(database, actor=ACTOR)
     with suppress(Left):
         async with database.transaction() as connection:

@@ -1,4 +1,4 @@
-"""The check of a release before its time: what would go wrong if it went out as things are."""
+"""The check of a release before its time: finds problems that would make it fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sexton.refusal import about
 
 
 class ReleaseFinding(msgspec.Struct, frozen=True, kw_only=True):
-    """What would go wrong with a release."""
+    """A problem of a release."""
 
     code: Annotated[
         str,
@@ -42,7 +42,7 @@ async def ask_adapter(
     items: Sequence[asyncpg.Record],
     mask: Callable[[str], str],
 ) -> list[ReleaseFinding]:
-    """What the adapter knows. It may ask over the network: no connection is held meanwhile."""
+    """The problems that the adapter finds. It may use the network, so no database connection is held."""
     changes = [ContentChange.of(item, "", row["scheduled_at"]) for item in items]
     try:
         found = await adapter.check(context, changes) if changes else []
@@ -62,7 +62,7 @@ async def ask_adapter(
 async def find_faults(
     context: Context, row: asyncpg.Record, items: Sequence[asyncpg.Record]
 ) -> list[ReleaseFinding]:
-    """What contradicts other plans, and whether it is approved."""
+    """Contradictions to other plans, and a missing approval."""
     found: list[ReleaseFinding] = []
     for item in items:
         try:
@@ -78,7 +78,7 @@ async def find_faults(
 async def keep_findings(
     context: Context, row: asyncpg.Record, findings: Sequence[ReleaseFinding], *, told: bool
 ) -> None:
-    """With the release; and tell its author if it would fail."""
+    """Store the findings with the release, and notify its author if it would fail."""
     listed: list[dict[str, Any]] = msgspec.to_builtins(findings)
     await context.execute("content/set_findings", release_id=row["id"], findings=json_text(listed))
     if told and any(not each.warning for each in findings):
@@ -86,7 +86,7 @@ async def keep_findings(
 
 
 def plan_of_item(row: asyncpg.Record, item: asyncpg.Record) -> PlannedAction:
-    """An item of a release as an action of its own, to be compared with other plans."""
+    """An item of a release as a planned action, to compare it with other plans."""
     return PlannedAction(
         entity=Entity.of(item),
         action=Action(item["action"]),

@@ -1,7 +1,7 @@
-"""Releases: actions that go out together. Make one, change your mind, check it.
+"""Commands on releases: plan, check, move, cancel and approve them.
 
-A release is one job. Its row is the fence, as that of an action is: what changes it and what carries it out
-lock it first. Its items are actions with the release's job and time.
+A release is one job. Its row is the fence, like that of an action: changing the release and carrying it out
+both lock this row. Its items are actions with the job and the time of the release.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from sexton.refusal import check_text, not_found
 from sexton.targets.run import describe
 
 TIMEOUT_SECONDS = 3600
-# Items that were taken out are still shown.
+# Removed items are still shown.
 MOST_EVER = 2 * MOST_ITEMS
-# How long the check of a release may ask its adapter while a caller waits for the answer; less where that is
-# kept for an Idempotency-Key, in the transaction of the release.
+# The time limit for asking the adapter while a caller waits; shorter inside the transaction that stores the
+# answer for an Idempotency-Key.
 CHECK_SECONDS, KEPT_CHECK_SECONDS = 15, 5
 NEWLINE = "\n"
 
@@ -61,14 +61,14 @@ async def create_release(
 
 
 async def check_release(context: Context, ref: str, settings: Settings | None = None) -> ReleaseView:
-    """What would go wrong if it went out as things are: see `findings`. With the `settings` of the process
-    an adapter is asked over the network as workers ask it."""
+    """Check a release: `findings` are its problems. `settings` are those of the process, for adapters that
+    use the network."""
     return await _check(context, ref, settings or Settings(), told=False)
 
 
 @command
 async def reschedule_release(context: Context, ref: str, move: ReleaseMove) -> ReleaseView:
-    """Move a release. It does not go out at the time before."""
+    """Move a release to another time."""
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     if move.local_time is None and move.at is None:
@@ -83,7 +83,7 @@ async def reschedule_release(context: Context, ref: str, move: ReleaseMove) -> R
 
 @command
 async def run_release(context: Context, ref: str) -> ReleaseView:
-    """Let it go out now instead of at its time."""
+    """Carry out a release now instead of at its time."""
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     now = (await context.time()).replace(microsecond=0)
@@ -94,7 +94,8 @@ async def run_release(context: Context, ref: str) -> ReleaseView:
 
 @command
 async def cancel_release(context: Context, ref: str, *, by: str | None = None) -> ReleaseView:
-    """Call a release off: nothing of it goes out any more. What went out stays. Twice is once."""
+    """Cancel a release: no further item is carried out. Items that were carried out stay. A second call does
+    nothing."""
     row = await lock_release(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_over(context, row)
@@ -148,7 +149,7 @@ async def shift_release(
 
 @command
 async def approve_release(context: Context, ref: str, *, by: str) -> ReleaseView:
-    """Let a release go out that needs approval. A change of its items takes it back."""
+    """Approve a release. A later change of its items removes the approval."""
     check_text(by, "approved_by", 200)
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
@@ -162,7 +163,7 @@ async def approve_release(context: Context, ref: str, *, by: str) -> ReleaseView
 async def add_items(
     context: Context, ref: str, items: Sequence[ReleaseItemSpec], *, force: bool = False
 ) -> ReleaseView:
-    """Put further actions at the end of a release."""
+    """Add actions at the end of a release."""
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     present = await context.fetch("content/list_items", release_id=row["id"])
@@ -176,8 +177,8 @@ async def add_items(
     if await context.fetchval("content/count_items", release_id=row["id"]) + len(items) > MOST_EVER:
         raise Conflict(
             "too_many",
-            f"{ref} has had {MOST_EVER} items, with those that were taken out",
-            hint="make another release",
+            f"{ref} has had {MOST_EVER} items, including removed ones",
+            hint="create another release",
         )
     taken = [Entity.of(item) for item in present]
     await _insert_items(context, row, items, taken, force=force)
@@ -188,7 +189,7 @@ async def add_items(
 
 @command
 async def remove_item(context: Context, ref: str, schedule_id: str) -> ReleaseView:
-    """Take an action out of a release."""
+    """Remove an action from a release."""
     row = await lock_release(context, ref)
     await _refuse_late(context, row)
     number = decode_id("c", schedule_id)
@@ -281,7 +282,7 @@ async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
 
 
 async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:
-    """The adapter may be asked over the network: outside of the transaction that keeps what it said."""
+    """Ask the adapter outside of a transaction, because it may use the network; then store the findings."""
     number = number_of(RELEASE, ref, "release")
     row = await context.require("release", ref, "content/find_release", release_id=number)
     items = await context.fetch("content/list_items", release_id=number)
@@ -294,9 +295,9 @@ async def _check(context: Context, ref: str, settings: Settings, *, told: bool) 
 async def _ask(
     context: Context, settings: Settings, row: asyncpg.Record, items: Sequence[asyncpg.Record]
 ) -> list[ReleaseFinding]:
-    """What the adapter knows. That it cannot be asked is known afterwards, and keeps no release from being
-    made: a worker asks again before its time."""
-    # Processes that ask nothing do not import what requests need.
+    """The findings of the adapter. If it cannot be reached, that is a warning: a worker asks again before the
+    time of the release."""
+    # Import HTTP clients only when they are needed.
     from sexton.content.adapters.opened import opened_adapters
 
     seconds = CHECK_SECONDS if context.connection is None else KEPT_CHECK_SECONDS
@@ -307,9 +308,9 @@ async def _ask(
                 adapter = await opened.get(context, row["adapter"])
                 return await ask_adapter(context, adapter, row, items, mask)
         except TimeoutError:
-            why = f"{row['adapter']} has not told within {seconds} seconds"
+            why = f"{row['adapter']} did not answer within {seconds} seconds"
         except Exception as error:
-            why = f"{row['adapter']} cannot be asked: {mask(describe(error).partition(NEWLINE)[0])}"
+            why = f"{row['adapter']} cannot be reached: {mask(describe(error).partition(NEWLINE)[0])}"
     return [ReleaseFinding(code="not_checked", message=why, warning=True)]
 
 
@@ -327,7 +328,7 @@ async def _keep(context: Context, row: asyncpg.Record, findings: Any, *, told: b
 
 
 async def _refuse_over(context: Context, row: asyncpg.Record) -> None:
-    """What is done, or is being carried out at this moment, stays as it is."""
+    """Refuse to change a release that has ended or is being carried out."""
     ref = encode_id(RELEASE, row["id"])
     if row["done_at"] is not None:
         raise Conflict(
@@ -340,7 +341,7 @@ async def _refuse_over(context: Context, row: asyncpg.Record) -> None:
 
 
 async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
-    """Only what has not begun can be changed."""
+    """Refuse to change a release that has begun."""
     ref = encode_id(RELEASE, row["id"])
     if row["cancelled_at"] is not None:
         raise Conflict(
@@ -350,7 +351,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     items = await context.fetch("content/list_items", release_id=row["id"])
     if any(item["result"] is not None for item in items):
         raise Conflict(
-            "content_under_way", f"a part of {ref} went out already", hint="call the rest of it off"
+            "content_under_way", f"a part of {ref} was already carried out", hint="cancel the rest of it"
         )
 
 
@@ -408,7 +409,7 @@ async def _make_check(
     moment: Moment,
     seconds: int | None,
 ) -> int | None:
-    """The job that checks a release before its time; None if there is no time left for it."""
+    """Create the job that checks a release before its time; None if it is too late for it."""
     at = None if seconds is None else moment.at - timedelta(seconds=seconds)
     if at is None or at <= await context.time():
         return None
@@ -426,7 +427,7 @@ async def _make_check(
 
 
 async def _drop_job(context: Context, number: int) -> None:
-    # It is gone if it was over long ago: completed jobs are not kept for ever.
+    # Completed jobs are deleted after a while, so it may not exist.
     with suppress(NotFound, Conflict):
         await state.delete(context, encode_id("j", number), final=True)
 

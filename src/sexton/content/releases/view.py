@@ -1,4 +1,4 @@
-"""Releases as they are shown."""
+"""Reading releases."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ async def list_releases(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[ReleaseView]:
-    """Releases in the order of their time, or the reverse; with `search`, those with this in their notes. A
-    page ends early where they have very many items."""
+    """Releases in the order of their time, or the reverse; `search` is a part of their notes. A page with
+    very many items ends early."""
     rising = sort == "scheduled_at"
     end_of_time = FIRST if rising else LAST
     place_at, place_id = (
