@@ -128,7 +128,7 @@ async def restore_schedule(context: Context, ref: str, *, force: bool = False) -
         return await view(context, row["id"])
     if row["release_id"] is not None:
         raise in_release(ref, row)
-    entity = Entity(row["entity_type"], row["entity_id"])
+    entity = Entity.of(row)
     await hold_entity(context, entity)
     rows = [row]
     if row["window_id"] == row["id"]:
@@ -213,7 +213,7 @@ def time_over(ref: str, what: str) -> Conflict:
 def _planned(row: asyncpg.Record) -> PlannedAction:
     """An action as its row has it, for the search for conflicts."""
     return PlannedAction(
-        entity=Entity(row["entity_type"], row["entity_id"]),
+        entity=Entity.of(row),
         action=Action(row["action"]),
         moment=read_moment(None, row["scheduled_at"], row["timezone"]),
         rule=row["recurrence_rule"],

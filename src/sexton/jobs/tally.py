@@ -128,15 +128,15 @@ class ItemRefusal(RefusedSome, frozen=True, kw_only=True):
 
     counted: ClassVar[str] = "items"
 
-    items: Annotated[int, Meta(description="How many were.")] = 1
+    items: Annotated[int, about("How many were.")] = 1
 
 
 class SampledItem(msgspec.Struct, frozen=True, kw_only=True):
     """One of those that are meant."""
 
-    id: Annotated[str, Meta(description="Its id.")]
-    name: Annotated[str, Meta(description="What people call it.")]
-    status: Annotated[str | None, Meta(description="Its status, if it has one.")] = None
+    id: Annotated[str, about("Its id.")]
+    name: Annotated[str, about("What people call it.")]
+    status: Annotated[str | None, about("Its status, if it has one.")] = None
 
 
 class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
@@ -147,22 +147,16 @@ class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
     requested: ClassVar[int] = 0
     through: ClassVar[str | None] = None
 
-    dry_run: Annotated[bool, Meta(description="True if nothing was done.")] = False
+    dry_run: Annotated[bool, about("True if nothing was done.")] = False
     matched: Annotated[
-        int, Meta(description="How many are meant; of a call that acts, how many it has gone through.")
+        int, about("How many are meant; of a call that acts, how many it has gone through.")
     ] = 0
-    estimated: Annotated[
-        bool, Meta(description="True if there may be more: a dry run looks through 2,000.")
-    ] = False
-    done: Annotated[int, Meta(description="To how many it was done.")] = 0
-    refused: Annotated[list[ItemRefusal], Meta(description="Why others were refused, by code.")] = field(
-        default_factory=list
-    )
-    ids: Annotated[list[str], Meta(description="To which ones it was done.")] = field(default_factory=list)
-    sample: Annotated[list[SampledItem], Meta(description="Some of them, in a dry run.")] = field(
-        default_factory=list
-    )
-    cursor: Annotated[str | None, Meta(description="`after` of the next call; null if none is left.")] = None
+    estimated: Annotated[bool, about("True if there may be more: a dry run looks through 2,000.")] = False
+    done: Annotated[int, about("To how many it was done.")] = 0
+    refused: Annotated[list[ItemRefusal], about("Why others were refused, by code.")] = []
+    ids: Annotated[list[str], about("To which ones it was done.")] = []
+    sample: Annotated[list[SampledItem], about("Some of them, in a dry run.")] = []
+    cursor: Annotated[str | None, about("`after` of the next call; null if none is left.")] = None
 
     @property
     def refusals(self) -> int:

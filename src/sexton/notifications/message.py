@@ -149,9 +149,7 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
 async def restore_message(context: Context, ref: str) -> NotificationView:
     """Take back that a message was called off, as long as its time is to come. Twice is once."""
     number = message_number(ref)
-    row = await context.fetchrow("messages/lock", namespace=context.namespace, message_id=number)
-    if row is None:
-        raise not_found("notification", ref)
+    row = await context.require("notification", ref, "messages/lock", message_id=number)
     if row["status"] in OPEN:
         return await view(context, number)
     now = await context.time()
@@ -164,11 +162,10 @@ async def restore_message(context: Context, ref: str) -> NotificationView:
     due_at = wave.whole_second(row["scheduled_at"])
     await context.execute(
         "messages/restore",
-        namespace=context.namespace,
         message_id=number,
         due_at=due_at,
         now=now,
-        detail=_dumped({"by": context.actor, "reason": context.reason}),
+        detail=json_text({"by": context.actor, "reason": context.reason}),
     )
     await wave.call(context, [due_at], now)
     context.changed(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import msgspec
-from msgspec import field
 
 from sexton.jobs.tally import RefusedSome, together
 from sexton.refusal import about
@@ -44,13 +43,9 @@ class NotificationTally(msgspec.Struct, frozen=True, kw_only=True):
         bool, about("True if there may be more: a dry run looks through 30,000 messages.")
     ] = False
     done: Annotated[int, about("How many were called off, or restored.")] = 0
-    refused: Annotated[list[NotificationRefusal], about("Why others were refused, by code.")] = field(
-        default_factory=list
-    )
-    notification_ids: Annotated[list[str], about("Which ones these are.")] = field(default_factory=list)
-    sample: Annotated[list[SampledNotification], about("Some of the messages, in a dry run.")] = field(
-        default_factory=list
-    )
+    refused: Annotated[list[NotificationRefusal], about("Why others were refused, by code.")] = []
+    notification_ids: Annotated[list[str], about("Which ones these are.")] = []
+    sample: Annotated[list[SampledNotification], about("Some of the messages, in a dry run.")] = []
     cursor: Annotated[str | None, about("`after` of the next call; null if no message is left.")] = None
 
     @property

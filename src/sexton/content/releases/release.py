@@ -117,7 +117,7 @@ async def restore_release(context: Context, ref: str, *, force: bool = False) ->
     if row["cancelled_at"] is None:
         return await get_release(context, ref)
     await _refuse_over(context, row)
-    await context.execute("content/restore_release", release_id=row["id"], namespace=context.namespace)
+    await context.execute("content/restore_release", release_id=row["id"])
     _tell(
         context,
         "content.release_restored",

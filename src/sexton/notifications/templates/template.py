@@ -230,9 +230,7 @@ async def delete_template(context: Context, template_id: str) -> None:
 @command
 async def restore_template(context: Context, template_id: str) -> TemplateView:
     """Take back that a template was deleted. Twice is once."""
-    version = await context.fetchval(
-        "templates/restore", namespace=context.namespace, template_id=template_id, actor=context.actor
-    )
+    version = await context.fetchval("templates/restore", template_id=template_id)
     if version is not None:
         context.changed("template.restored", template_id, detail={"version": version})
     return await get_template(context, template_id)
