@@ -32,5 +32,5 @@ def test_every_member_of_a_run_is_on_the_page_and_no_other() -> None:
 def test_errors_have_their_codes() -> None:
     known = reference.codes()
     assert known["name_taken"][0] in ("Conflict", "NameTaken")
-    assert known["count_changed"] == ("Conflict", "… meant by now, and … were expected")
+    assert known["count_changed"] == ("Conflict", "… now, and … were expected")
     assert {"run_failed", "lease_lost", "refused_lines", "job_completed", "out_of_range"} <= known.keys()

@@ -83,7 +83,7 @@ def test_what_was_confirmed_is_what_is_done(
     client.post("/jobs", {"name": "bulk-9", "schedule": "@daily", "labels": {"team": "sales"}})
     refused = sexton("jobs", "pause", *SALES)
     assert refused.code == 1
-    assert "5 jobs are meant by now, and 4 were expected" in refused.err
+    assert "5 jobs match now, and 4 were expected" in refused.err
     assert set(statuses(client)) == {"active"}
 
 
@@ -192,7 +192,7 @@ def test_every_job_needs_a_word(sexton: Sexton, client: Client) -> None:
         (("run", "bulk-0", "--after", "j_1"), "--after is for many jobs"),
         (("run", "bulk-0", "--idempotency-key", "x"), "--idempotency-key is for many jobs"),
         (("run", *SALES, "--wait", "--yes"), "--wait is for one job"),
-        (("delete", "--status", "deleted", "--yes"), "deleted jobs stay as they are"),
+        (("delete", "--status", "deleted", "--yes"), "deleted jobs cannot be changed"),
     ],
     ids=str,
 )

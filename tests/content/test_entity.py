@@ -65,7 +65,7 @@ async def test_what_cannot_be_known_says_why(
     assert (shown.state, shown.elsewhere[0].error) == (None, "there is no post/7")
     shelf.unreadable.add(Entity("post", "7"))
     shown = await show_entity(context, Entity("post", "7"), SETTINGS)
-    assert shown.elsewhere[0].error == "shelf cannot be asked: ConnectionError: it cannot be read"
+    assert shown.elsewhere[0].error == "shelf cannot be reached: ConnectionError: it cannot be read"
     monkeypatch.delitem(adapters(), "shelf")
     shown = await show_entity(context, Entity("post", "7"), SETTINGS)
     assert "there is no adapter shelf" in (shown.elsewhere[0].error or "")
@@ -86,7 +86,7 @@ async def test_an_adapter_that_does_not_answer_is_not_waited_for(
     await plan(context, "1", adapter="silent", force=True)
     shown = await show_entity(context, Entity("post", "1"), SETTINGS)
     told = {each.adapter: (each.state, each.error) for each in shown.elsewhere}
-    assert told == {"silent": (None, "silent has not told within 0.1 seconds"), "shelf": ("draft", None)}
+    assert told == {"silent": (None, "silent did not answer within 0.1 seconds"), "shelf": ("draft", None)}
 
 
 async def test_entities_of_an_adapter_are_those_that_its_plans_name(
@@ -107,7 +107,7 @@ async def test_entities_of_an_adapter_are_those_that_its_plans_name(
     assert [(each.entity_id, each.state) for each in found] == [
         ("1", "draft"), ("2", "draft"), ("3", None), ("4", "draft"), ("5", "draft"),
     ]  # fmt: skip
-    assert found[2].error == "shelf cannot be asked: ConnectionError: it cannot be read"
+    assert found[2].error == "shelf cannot be reached: ConnectionError: it cannot be read"
     drafts = await list_entities(context, SETTINGS, adapter="shelf", state="draft", limit=100)
     assert len(drafts.items) == 4
     assert [each.entity_id for each in (await list_entities(context, SETTINGS)).items] == ["9"]
@@ -127,4 +127,4 @@ async def test_no_secret_shows_in_why_a_state_is_not_known(context: Context, eng
     await plan(context, "1", adapter="cms")
     shown = await show_entity(context, Entity("post", "1"), SETTINGS)
     assert shown.state is None
-    assert (shown.elsewhere[0].error or "").startswith("cms cannot be asked: ")
+    assert (shown.elsewhere[0].error or "").startswith("cms cannot be reached: ")

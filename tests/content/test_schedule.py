@@ -271,5 +271,5 @@ async def test_a_payload_alone_carries_nothing_out(context: Context, engine: Eng
         at=engine.now + timedelta(minutes=1),
     )
     [run] = await engine.advance(minutes=2)
-    assert (run.status, run.reason) == ("cancelled", "the action is not planned any more")
+    assert (run.status, run.reason) == ("cancelled", "the action is no longer planned")
     assert (await get_entity(context, POST)).state == "draft"

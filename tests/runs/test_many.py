@@ -192,7 +192,7 @@ async def test_more_jobs_than_were_confirmed_are_refused(database: Database) -> 
     with pytest.raises(Conflict) as refused:
         await act(context, pause_all, chosen, expected=2)
     assert refused.value.code == "count_changed"
-    assert "3 jobs are meant by now, and 2 were expected" in refused.value.message
+    assert "3 jobs match now, and 2 were expected" in refused.value.message
     assert (await get(context, "bulk-00")).status == "active"
     assert (await act(context, pause_all, chosen, expected=4)).done == 3
 
@@ -215,7 +215,7 @@ async def test_what_was_cut_off_goes_on(database: Database) -> None:
         patch.setattr("sexton.runs.many.act", partial(act, limit=2))
         with pytest.raises(Unavailable) as stopped:
             await act_on_all(context, broken, chosen)
-    assert stopped.value.__notes__ == [f"4 jobs before it stay done; go on with after={jobs[3]!r}"]
+    assert stopped.value.__notes__ == [f"4 jobs before it stay done; continue with after={jobs[3]!r}"]
     assert [(await get(context, job)).status for job in jobs] == ["deleted"] * 4 + ["active"] * 2
     done = await act_on_all(context, delete_all, chosen)
     assert (done.matched, done.done) == (2, 2)

@@ -41,7 +41,7 @@ def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilt
     if chosen == RunFilter() and not all_:
         raise InvalidField(
             "bad_filter",
-            "the filter is empty, so it selects every run",
+            "nothing says which runs are meant",
             field="filter",
             hint="give ids, a job, a status, a queue, an error or a time, or say all",
         )

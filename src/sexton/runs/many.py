@@ -36,7 +36,7 @@ def check_filter(chosen: JobFilter, *, every: bool, deleted: bool = False) -> Jo
     if chosen == JobFilter() and not every:
         raise InvalidField(
             "bad_filter",
-            "the filter is empty, so it selects every job",
+            "nothing says which jobs are meant",
             field="filter",
             hint="give a label, a name, a target, an app or a status, or say all",
         )

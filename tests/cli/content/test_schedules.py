@@ -130,10 +130,10 @@ def test_entities_elsewhere_say_why_they_are_not_known(sexton: Sexton) -> None:
     plan(sexton, "post/1", NINE, "--adapter", "site")
     shown = sexton("content", "entities", "post/1").out
     assert re.search("state +not known", shown)
-    assert "site cannot be asked" in shown
+    assert "site cannot be reached" in shown
     listed = sexton("content", "entities", "--adapter", "site").out
     assert re.search("post/1 +not known", listed)
-    assert "site cannot be asked" in listed
+    assert "site cannot be reached" in listed
 
 
 def test_the_list_fits_into_80_columns(sexton: Sexton) -> None:

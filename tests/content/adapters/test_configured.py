@@ -219,4 +219,4 @@ async def test_a_release_asks_the_site_when_it_is_made_and_on_demand(server_url:
             assert (await check_release(context, made.release_id, app.settings)).findings == []
         [finding] = (await check_release(context, made.release_id, app.settings)).findings
         assert (finding.code, finding.warning) == ("not_checked", True)
-        assert "site cannot be asked" in finding.message
+        assert "site cannot be reached" in finding.message

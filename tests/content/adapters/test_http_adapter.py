@@ -96,7 +96,7 @@ async def pretend(request: web.Request, answer: Handler) -> web.StreamResponse:
             saying(302, Location="http://169.254.169.254/"),
             "HTTP 302 to http://169.254.169.254/; redirects are not",
         ),
-        (saying(200, "<html>"), "with what is not JSON: <html>"),
+        (saying(200, "<html>"), ", and the answer is not JSON: <html>"),
         (saying(200, '{"post": {"status": "draft"}}'), "post.status is 'draft', not 'live'"),
         (saying(200, "[]"), "answered 200 without post.status"),
         (pretend, "but it is draft"),
@@ -146,7 +146,7 @@ async def test_what_would_fail_again_is_not_tried_again(
         (saying(500), "HTTP 500"),
         (saying(200, "<html>"), "not JSON"),
         (saying(200, "{}"), "without post.status"),
-        (saying(200, '{"post": {"status": "limbo"}}'), "'limbo', which stands for no state"),
+        (saying(200, '{"post": {"status": "limbo"}}'), "'limbo', which is not in `values`"),
     ],
 )
 async def test_without_knowing_the_state_nothing_is_changed(

@@ -74,7 +74,7 @@ async def test_what_happened_and_what_is_to_come_are_in_one_calendar(
         (6, "1", "pending"),
     ]
     assert found[0].execution_id is not None
-    assert (found[1].last_error, found[4].last_error) == ("there is no post/2", "this time was left out")
+    assert (found[1].last_error, found[4].last_error) == ("there is no post/2", "this time was skipped")
     for limit in (1, 2, 3):
         assert await shown(context, MARCH[0], datetime(2027, 3, 7, tzinfo=UTC), limit=limit) == found
     assert [each.scheduled_at_utc.day for each in await shown(context, *MARCH, status="done")] == [2, 3, 4]

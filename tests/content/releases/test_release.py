@@ -270,7 +270,7 @@ async def test_an_adapter_that_does_not_answer_keeps_no_release_from_being_made(
     async with engine.database.transaction() as connection:
         inside = replace(context, connection=connection)
         made = await create_release(inside, spec(item("2"), adapter="shelf"))
-    assert made.findings[0].message == "shelf has not told within 0.02 seconds"
+    assert made.findings[0].message == "shelf did not answer within 0.02 seconds"
 
 
 # Where no transaction reaches.

@@ -37,7 +37,7 @@ MOST_SERIES = 5000
 MANY = 200  # more series are expanded in a thread, so that the event loop goes on
 YEAR = timedelta(days=366)
 DAY, NOTHING = timedelta(days=1), timedelta(0)
-LEFT_OUT = "this time was left out"
+LEFT_OUT = "this time was skipped"
 
 
 class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True):
