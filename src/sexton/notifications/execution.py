@@ -1,7 +1,7 @@
 """Runs of notifications: waves, and chunks of campaigns.
 
-A run sends batches until nothing is due. A large wave calls for more runs, so that several workers share it.
-A run that comes again because its worker died first looks at what it was submitting.
+A run sends batches until nothing is due. A large wave starts more runs, so that several workers share it. A
+run that is repeated because its worker died first settles the messages that it was submitting.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from sexton.postgres.transaction import Context, command
 from sexton.targets.base import TargetServices
 from sexton.targets.run import RunContext, Step
 
-#: From so many due messages on, a wave calls for another run, and for one more for each as many again.
+#: A wave starts one more run for each of this many due messages.
 SHARE = 2000
 MOST_RUNS = 8
-#: How many batches of a run are on their way at once: while one is with its provider, others are claimed.
+#: The batches of a run at the same time: while one is with its provider, others are claimed.
 BATCHES = 3
 MOST_ABANDONED = 1000
 #: How many chunks of campaigns a worker sends at a time.
@@ -40,13 +40,13 @@ DUE = Claim("messages/claim_due")
 
 
 class OpenNotifications:
-    """What sends in a worker."""
+    """Sends messages in a worker."""
 
     def __init__(self, services: TargetServices) -> None:
         self._services = services
         self._dispatcher = Dispatcher(services)
         self.sender = MessageSender(services.database, self._dispatcher)
-        # However many chunks a worker claims, so many are in its memory.
+        # Limits the chunks in memory, however many a worker claims.
         self._chunks = asyncio.Semaphore(CHUNKS)
         self._batch_size = BatchSize()
 
@@ -92,7 +92,7 @@ async def carry_out_wave(
     for each in sent:
         counts.update(each)
     if run.cancelled:
-        return Release(0.0, "the worker stops; the others go on")
+        return Release(0.0, "the worker stops; another one continues")
     [row] = await context.fetch("messages/next_due", most=0)
     if row["due_at"] is not None and timedelta() < row["due_at"] - row["now"] <= wave.SOON:
         return Snooze(row["due_at"] - row["now"])
@@ -113,7 +113,7 @@ async def _send(context: Context, sender: MessageSender, run: RunContext, policy
 
 @command
 async def _share(context: Context) -> None:
-    """Call for more runs if there is much to send."""
+    """Start more runs if there are many messages to send."""
     [row] = await context.fetch("messages/next_due", most=SHARE * MOST_RUNS)
     if row["due"] > SHARE:
         await wave.run_soon(context, row["due"] // SHARE, {"shared": True})

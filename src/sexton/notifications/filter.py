@@ -1,8 +1,8 @@
-"""Which messages are meant, and in which order a list has them.
+"""The filter of messages, and the order of their lists.
 
-No index finds messages by status or template: there would be one more to write for each message. A list reads
-the next ones of a namespace, a recipient or a campaign, up to a bound, and ends there with a page that may
-not be full and a cursor to go on from. So no page reads millions of rows to find a few.
+Messages have no index by status or template, because each message would have to be written to it. A list
+reads the next messages of a namespace, a recipient or a campaign up to a bound, and ends there with a page
+that may not be full and a cursor. So no page reads millions of rows to find a few.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAST_NUMBER = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class MessageFilter:
-    """What is not said leaves nothing out."""
+    """A field that is None selects everything."""
 
     user_id: str | None = None
     statuses: Sequence[str] | None = None
@@ -33,7 +33,7 @@ class MessageFilter:
 
     @property
     def searching(self) -> bool:
-        """Whether no index finds what is meant."""
+        """Whether the filter has no index."""
         return (
             self.statuses is not None
             or self.template_id is not None
@@ -42,7 +42,7 @@ class MessageFilter:
 
     @property
     def by_recipient(self) -> bool:
-        """Whether messages come by the ids of their recipients: those of a campaign have such an index."""
+        """Whether messages are ordered by their recipients: those of a campaign have such an index."""
         return self.campaign is not None and self.user_id is None
 
     def parameters(self) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def campaign_number(ref: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MessageOrder:
-    """A way through messages: the statement that reads them, and where it begins."""
+    """An order of messages: the statement that reads them, and its start."""
 
     statement: str
     by_recipient: bool
@@ -68,7 +68,7 @@ class MessageOrder:
 
     @classmethod
     def of(cls, chosen: MessageFilter, sort: MessageSort | None) -> MessageOrder:
-        """The order that was asked for, or refuse one that no index has."""
+        """The wanted order. Refuses an order without an index."""
         by_recipient = chosen.by_recipient
         known = (RISING, FALLING) if by_recipient else (LATEST, OLDEST)
         wanted = sort or known[0]
@@ -93,7 +93,7 @@ class MessageOrder:
         return cls(statement, False, 0)
 
     def place(self, cursor: str | None) -> int | str:
-        """Where a page begins."""
+        """The start of a page."""
         if cursor is None:
             return self.start
         if self.by_recipient:
@@ -102,5 +102,5 @@ class MessageOrder:
         return number_in_cursor(cursor, MESSAGE)
 
     def cursor(self, row: Any) -> str:
-        """Behind a message."""
+        """The cursor after a message."""
         return encode_cursor(row["user_id"]) if self.by_recipient else encode_id(MESSAGE, row["id"])

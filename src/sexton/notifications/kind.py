@@ -1,4 +1,4 @@
-"""The kind of target `notification`: it sends what is due, or the chunk of a campaign that it is told."""
+"""The target kind `notification`: sends due messages, or the chunk of a campaign that the payload names."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ Item = NotificationSpec | Mapping[str, Any] | bytes | str
 
 
 class PlannedMessage(NamedTuple):
-    """A row of the ledger in the making: the columns of messages/create."""
+    """A new message: the columns of messages/create."""
 
     user_id: str | None
     address: str | None
@@ -70,7 +70,7 @@ COLUMNS = (
 
 
 class MessageOrigin(NamedTuple):
-    """What a message belongs to, beside single ones."""
+    """The schedule, digest or sequence that a message belongs to."""
 
     schedule_id: int | None = None
     digest_id: int | None = None
@@ -78,7 +78,7 @@ class MessageOrigin(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is looked up for messages that are made together."""
+    """The data that new messages share."""
 
     now: datetime
     timezone: str | None
@@ -113,7 +113,7 @@ async def _make(context: Context, item: Item, origin: MessageOrigin) -> int:
 
 @command
 async def create_messages(context: Context, items: Sequence[Item]) -> list[str]:
-    """Schedule a chunk of messages, all or none; their ids."""
+    """Schedule a chunk of messages, all or none; returns their ids."""
     if len(items) > MOST_LINES:
         hint = f"send at most {MOST_LINES} at a time"
         raise InvalidField("too_many", f"{len(items)} messages in one chunk", field="lines", hint=hint)
@@ -130,7 +130,7 @@ async def create_messages(context: Context, items: Sequence[Item]) -> list[str]:
 
 @command
 async def cancel_message(context: Context, ref: str, *, why: str | None = None) -> NotificationView:
-    """Once this has returned, it does not go out. `why`: what `why` tells instead of the caller's reason."""
+    """Cancel a message. After the commit it is not sent. `why` replaces the caller's reason in its `why`."""
     row = await _hold(context, ref)
     now = await context.time()
     await context.execute(
@@ -176,7 +176,7 @@ async def restore_message(context: Context, ref: str) -> NotificationView:
 
 @command
 async def move_message(context: Context, ref: str, move: NotificationMove) -> NotificationView:
-    """Send it at another time instead."""
+    """Move a message to another time."""
     row = await _hold(context, ref)
     if row["campaign_id"] is not None:
         raise Conflict(
@@ -214,21 +214,21 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
 
 
 async def check_message(context: Context, spec: NotificationSpec) -> None:
-    """Refuse what a message like this would be refused for; nothing is made."""
+    """Raise what creating this message would raise; creates nothing."""
     plan(spec, await _look_up(context, [spec]))
 
 
 async def insert(
     context: Context, plans: Sequence[PlannedMessage], now: datetime, origin: MessageOrigin
 ) -> list[int]:
-    """The rows of messages, their timers, and what looks at them in time; their numbers, in order."""
+    """Insert messages and their timers, and schedule their waves; returns their numbers in order."""
     rows = await context.fetch("messages/create", now=now, **origin._asdict(), **by_column(COLUMNS, plans))
     await wave.call(context, {each.due_at for each in plans}, now)
     return [row["id"] for row in rows]
 
 
 def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
-    """What a specification asks for, with all defaults; refuses what cannot be sent."""
+    """The row for a specification, with all defaults. Refuses a message that cannot be sent."""
     recipient = _recipient(spec, known)
     steps = _steps(spec.channel)
     template = known.templates.get((spec.template_id, _version(spec)))
@@ -279,7 +279,7 @@ def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
 
 
 def read_spec(item: Item) -> NotificationSpec:
-    """A message from a line of JSON, or from what a program gives."""
+    """Read a message from a line of JSON, a mapping, or a specification."""
     if isinstance(item, NotificationSpec):
         return item
     if isinstance(item, bytes | str):
@@ -373,14 +373,14 @@ def _steps(channel: str | list[str | ChannelStep]) -> list[ChannelStep]:
 
 
 def _addresses(address: Any, steps: Sequence[ChannelStep]) -> dict[str, Any]:
-    """By channel. With several channels it must say which is which."""
+    """The addresses by channel. With several channels, the address must name them."""
     names = [step.channel for step in steps]
     if len(names) == 1 and not (isinstance(address, dict) and address.keys() == {names[0]}):
         address = {names[0]: address}
     if not isinstance(address, dict) or not address or not address.keys() <= set(names):
         raise InvalidField(
             "bad_address",
-            "the address does not name its channel",
+            "the address does not say for which channel it is",
             field="address",
             hint='such as {"email": "ann@example.org", "sms": "+4915112345678"}',
         )
@@ -408,7 +408,7 @@ def _address(channel: str, value: Any) -> Any:
 def _when(
     spec: NotificationSpec | NotificationMove, own: str | None, known: Known
 ) -> tuple[Moment, datetime | None, str | None]:
-    """The moment; the local time that was asked for, and how it was read, if one was."""
+    """The moment; and if a local time was given, this time and how it was read."""
     zones = {"message": spec.timezone, "recipient": own, "namespace": known.timezone, "default": "UTC"}
     source, name = next((source, name) for source, name in zones.items() if name is not None)
     if spec.send_at is None and spec.local_time is None:
@@ -423,7 +423,8 @@ def _when(
 
 
 def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int | None:
-    """The message's own word, that of its urgency, the template's, that of the template's urgency."""
+    """The expiry of the message, else that of its urgency, else of the template, else of the template's
+    urgency."""
     if spec.expires_seconds is not None:
         return spec.expires_seconds
     if spec.urgency is not None:
@@ -434,7 +435,7 @@ def _expires_seconds(spec: NotificationSpec, defaults: Mapping[str, Any]) -> int
 
 
 async def _hold(context: Context, ref: str) -> asyncpg.Record:
-    """Lock a message that was not submitted; refuse one that was."""
+    """Lock a message. Refuses one that was submitted."""
     number = message_number(ref)
     await lock_sending(context, [number])
     row = await context.require("notification", ref, "messages/lock", message_id=number)
@@ -447,15 +448,15 @@ async def _hold(context: Context, ref: str) -> asyncpg.Record:
 
 
 async def lock_sending(context: Context, numbers: Sequence[int]) -> None:
-    """Their timers, and the chunks of those of campaigns: what a worker locks first."""
+    """Lock the timers of messages, and the chunks of messages of campaigns. Workers lock these first, too."""
     await context.execute("messages/lock_timers", message_ids=numbers)
     await context.execute("campaigns/lock_chunks_of", message_ids=numbers)
 
 
 def over(ref: str, status: str) -> Conflict:
-    """The refusal to change a message that was submitted, or called off."""
+    """The refusal to change a message that was submitted or cancelled."""
     return Conflict(
         "already_submitted" if status != MessageStatus.CANCELLED else "already_cancelled",
-        f"{ref} is {status} already",
+        f"{ref} is already {status}",
         hint=f"see: sexton notify why {ref}",
     )

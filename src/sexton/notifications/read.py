@@ -1,4 +1,4 @@
-"""Messages as people see them."""
+"""Reading messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
-# Messages that are read for a page, and for a count, of a filter that no index finds.
+# The most messages that are read for a page, and for a count, with a filter without an index.
 MOST_READ, MOST_COUNTED = 12_000, 30_000
 
 
@@ -76,8 +76,8 @@ async def list_messages(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[NotificationView]:
-    """The latest first (-created_at), or the oldest (created_at); those of a campaign by the ids of their
-    recipients (user_id, -user_id)."""
+    """Messages, the latest first (-created_at) or the oldest first (created_at); those of a campaign by the
+    ids of their recipients (user_id, -user_id)."""
     chosen = chosen_by(user_id, status, template_id, campaign_id)
     return await list_chosen(context, chosen, sort=sort, cursor=cursor, limit=limit)
 
@@ -121,8 +121,8 @@ async def list_chosen(
 
 @query
 async def count_messages(context: Context, chosen: MessageFilter) -> Total:
-    """How many messages a filter means, as far as they are looked through: if there may be more, and nothing
-    was searched for, as PostgreSQL's planner expects."""
+    """The number of messages that match, up to a bound. Beyond it, a filter with an index gets the estimate
+    of PostgreSQL's planner."""
     order = MessageOrder.of(chosen, None)
     asked: dict[str, Any] = {"place": order.start, **chosen.parameters()}
     most = MOST_COUNTED if chosen.searching else MOST_EXACT + 1
@@ -143,7 +143,7 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
 
 
 async def rows_of(context: Context, numbers: Sequence[int]) -> list[asyncpg.Record]:
-    """Messages that the namespace has, by their ids."""
+    """The messages with these numbers that the namespace has."""
     return await context.fetch("messages/view", message_ids=numbers)
 
 

@@ -1,4 +1,4 @@
-"""Find campaigns and templates by what a person types: an id, a part of a campaign's name, the beginning of a
+"""Search campaigns and templates by free text: an id, a part of a campaign's name, the beginning of a
 template's id."""
 
 from __future__ import annotations

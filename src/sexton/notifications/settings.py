@@ -1,5 +1,5 @@
-"""What a namespace has decided for all its messages: zone, language, quiet hours and caps of recipients that
-have none of their own."""
+"""The settings of a namespace for all its messages: zone, language, quiet hours and caps of recipients
+without their own."""
 
 from __future__ import annotations
 

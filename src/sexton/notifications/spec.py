@@ -1,5 +1,4 @@
-"""What people write: recipients, templates, messages and the settings of a namespace; every field with its
-default."""
+"""The specifications that callers write: recipients, templates, messages and settings, with all defaults."""
 
 from __future__ import annotations
 

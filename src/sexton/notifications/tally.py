@@ -1,4 +1,4 @@
-"""What became of many messages, counted."""
+"""The results of commands on many messages."""
 
 from __future__ import annotations
 

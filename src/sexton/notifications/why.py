@@ -1,6 +1,6 @@
-"""Why a message went when it went, or did not: one line for everything that happened to it.
+"""Explains when and why a message was sent, or was not: one line for each event.
 
-The ordinary way is derived from its row: scheduled, submitted, sent. What was unusual has events.
+The usual steps come from its row: scheduled, submitted, sent. Unusual ones have events.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _scheduled(row: asyncpg.Record) -> Told:
 
 
 def _ordinary(row: asyncpg.Record) -> list[Told]:
-    """What the row says by itself."""
+    """The usual steps, from the row."""
     if row["submitted_at"] is None:
         return []
     channel = row["channels"][min(row["channel_index"], len(row["channels"]) - 1)]
@@ -143,7 +143,7 @@ def _shown(at: datetime, row: asyncpg.Record) -> str:
 
 
 def _time(at: datetime, row: asyncpg.Record) -> str:
-    """The time alone, in the message's zone, if that is clear; it stands in a line that has the whole."""
+    """The time of day in the zone of the message; the line has the date."""
     return display(at, row["timezone"] or "UTC").split(" ", 1)[1].rsplit(" (", 1)[0]
 
 

@@ -1,1 +1,1 @@
-"""Campaigns: one message to very many recipients, in chunks of one ledger."""
+"""Campaigns: one message to very many recipients, sent in chunks."""

@@ -1,7 +1,8 @@
-"""Audiences: saved segments, uploaded lists, and what a query of an admin finds.
+"""Audiences: saved segments, uploaded lists, and results of queries by an admin.
 
-A list belongs to one upload, and its name means the last upload that is whole: a campaign that has begun
-keeps the one it began with. What a query finds becomes a list of its own before the first message is made.
+Each upload is a list of its own, and the name of a list means the last complete upload. A campaign that has
+begun keeps the list with which it began. The result of a query becomes a list before the first message is
+created.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ CHUNK = 5000
 QUERY_SECONDS = 30
 MOST_FOUND = 20_000_000
 MOST_COLUMNS = 50
-# Without a login of its own: it may read tables, and no files of the server.
+# A role without login that may read tables, but no files of the server.
 READER = "pg_read_all_data"
 
 Member = tuple[str, dict[str, Any] | None]
@@ -63,7 +64,7 @@ class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def put_segment(context: Context, name: str, spec: SegmentSpec) -> SegmentView:
-    """Make or change a segment. Campaigns that have begun keep what they began with."""
+    """Create or change a segment. Campaigns that have begun keep the old filter."""
     check_text(name, "segment", LONGEST_NAME)
     path = compile_filter(spec.filter)
     before = await context.fetchrow("campaigns/get_segment", name=name)
@@ -86,7 +87,7 @@ async def put_segment(context: Context, name: str, spec: SegmentSpec) -> Segment
 
 @query
 async def get_segment(context: Context, name: str) -> SegmentView:
-    """With the number of recipients that meet it."""
+    """A segment, with the number of recipients that match it."""
     row = await context.require("segment", name, "campaigns/get_segment", name=name)
     [counted] = await context.fetch("campaigns/count_filter", filter=row["path"], most=MOST_COUNTED)
     return _segment(row, counted["recipients"])
@@ -113,8 +114,8 @@ def _segment(row: asyncpg.Record, recipients: int | None = None) -> SegmentView:
 
 
 async def upload(context: Context, name: str, members: AsyncIterator[Sequence[Member]]) -> AudienceView:
-    """Replace a list. Until all of it is there, its name means the one before; an upload that breaks off
-    leaves that as it is."""
+    """Upload a list. Its name means the earlier list until the upload is complete; a failed upload changes
+    nothing."""
     check_text(name, "list", LONGEST_NAME)
     audience_id = await _make(context, name)
     try:
@@ -126,7 +127,7 @@ async def upload(context: Context, name: str, members: AsyncIterator[Sequence[Me
 
 
 async def keep_members(context: Context, members: AsyncIterator[Sequence[Member]]) -> int:
-    """A list without a name, of one campaign alone; its number."""
+    """Create a list without a name, for one campaign; returns its number."""
     audience_id = await _make(context, None)
     size = await add_members(context, audience_id, members)
     await context.execute("campaigns/size_audience", audience_id=audience_id, size=size)
@@ -155,7 +156,7 @@ async def _finish(context: Context, name: str, audience_id: int, size: int) -> A
 
 
 async def add_members(context: Context, audience_id: int, members: AsyncIterator[Sequence[Member]]) -> int:
-    """Write them as they come; how many there were."""
+    """Insert members as they arrive; returns their number."""
     size = 0
     async for chunk in members:
         await context.execute(
@@ -192,7 +193,7 @@ async def list_audiences(context: Context, *, cursor: str | None, limit: int) ->
 
 
 async def delete_audience(context: Context, name: str) -> None:
-    """A campaign that has begun keeps its ledger; one that has not will find no such list."""
+    """Delete a list. A campaign that has begun keeps its messages; one that has not begun will fail."""
     row = await find_list(context, name)
     await _forget(context, name, row["size"], row["id"])
     await remove_audience(context, row["id"])
@@ -205,7 +206,7 @@ async def _forget(context: Context, name: str, size: int, audience_id: int) -> N
 
 
 async def remove_audience(context: Context, audience_id: int) -> None:
-    """Members first, some thousands in a transaction."""
+    """Delete a list: its members first, some thousands per transaction."""
     while await context.fetchval("campaigns/delete_members", audience_id=audience_id, limit=CHUNK * 10):
         pass
     await context.execute("campaigns/delete_audience", audience_id=audience_id)
@@ -219,7 +220,8 @@ def _list(row: asyncpg.Record) -> AudienceView:
 
 
 def check_sql(text: str) -> None:
-    """Only what reads; the transaction makes sure of it."""
+    """Refuse a query that does not begin with a reading statement. The transaction is read-only in any
+    case."""
     if not re.match(r"\s*(?:select|with|values|table)\b", text, re.IGNORECASE):
         raise InvalidField(
             "bad_query",
@@ -230,8 +232,8 @@ def check_sql(text: str) -> None:
 
 
 async def found_by(context: Context, text: str, *, most: int | None = None) -> AsyncIterator[list[Member]]:
-    """What a query finds: read-only, no longer than `QUERY_SECONDS`, as a role that reads tables and nothing
-    else. Raises `InvalidField` for what PostgreSQL says against it."""
+    """The members that a query finds. It runs read-only, at most `QUERY_SECONDS`, as a role that can only
+    read tables. Raises `InvalidField` with the error of PostgreSQL."""
     check_sql(text)
     try:
         connection = await context.database.connect(

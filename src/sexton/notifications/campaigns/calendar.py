@@ -1,4 +1,4 @@
-"""Campaigns in the calendar of everything: each at its instant, or at its local time in its own zone."""
+"""Campaigns as entries of the agenda: each at its instant, or at its local time in its own zone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from sexton.postgres.transaction import Context, query
 from sexton.runs.agenda import AgendaEntry
 
 MOST_CAMPAIGNS = 500
-# Where it has not gone yet.
+# The statuses of a campaign before it sends.
 PLANNED = ("scheduled", "preparing", "prepared")
 
 
 @query
 async def list_campaign_times(context: Context, start: datetime, end: datetime) -> list[AgendaEntry]:
-    """In the order of time. A time on each recipient's wall clock is shown at that of the campaign's own
-    zone."""
+    """The campaigns in order of time. A local time of the recipients is shown in the zone of the campaign."""
     rows = await context.fetch(
         "campaigns/list_between",
         start=start,

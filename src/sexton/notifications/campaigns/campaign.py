@@ -1,7 +1,7 @@
-"""Campaigns: make one, start, pause, resume and cancel it.
+"""Commands on campaigns: create, start, pause, resume and cancel them.
 
-A campaign is one job, and its row says where it stands: every command and every run locks or reads it first.
-A pause is a change of that row; runs under way read it before each batch.
+A campaign is one job. Its row has its status: every command and every run locks or reads it first. A pause
+changes this row; live runs read it before each batch.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sexton.schedules.once import read_time
 
 NEVER = "9999-01-01T00:00:00Z"
 TARGET: dict[str, Any] = {"notification": {}}
-# A run that fails is tried again soon: where it stopped is in the tables.
+# A failed run is retried soon; the tables say where it stopped.
 RETRY_SECONDS = 5
 TIMEOUT_SECONDS = 3600
 KEEP_SECONDS = 10 * 366 * 86_400
@@ -61,8 +61,8 @@ MOVED = (
 
 @command
 async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bool = False) -> CampaignView:
-    """Make a campaign: with a time and without `draft`, it goes at that time. `may_query`: whether the caller
-    may ask for an audience in SQL."""
+    """Create a campaign. With a time and without `draft`, it sends at that time. `may_query`: whether the
+    caller may give an audience in SQL."""
     written = await columns_of(context, spec, may_query=may_query)
     now, send_at, local = written["now"], written["send_at"], written["local_time"]
     armed = not spec.draft and (send_at is not None or local is not None)
@@ -94,7 +94,7 @@ async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bo
 
 
 async def columns_of(context: Context, spec: CampaignSpec, *, may_query: bool) -> dict[str, Any]:
-    """What the row of a campaign takes from what was asked for. Refuses what cannot be."""
+    """The columns of a campaign that its spec gives. Raises an error if the spec is not valid."""
     now = await context.time()
     channels = read_channels(spec.channel)
     template, needed = await _template(context, spec, channels)
@@ -134,8 +134,8 @@ async def columns_of(context: Context, spec: CampaignSpec, *, may_query: bool) -
 
 @command
 async def start(context: Context, ref: str, *, at_once: bool = False) -> CampaignView:
-    """A draft goes at its time, or now if it has none or with `at_once`. One that is scheduled goes at its
-    time all the same, never before: twice is once."""
+    """Start a draft: it sends at its time, or now if it has no time or with `at_once`. Starting a scheduled
+    campaign again changes nothing."""
     row = await lock(context, ref)
     status, now = CampaignStatus(row["status"]), row["now"]
     if status is not CampaignStatus.DRAFT and not (at_once and status in _NOT_BEGUN):
@@ -146,8 +146,8 @@ async def start(context: Context, ref: str, *, at_once: bool = False) -> Campaig
     if at_once and status in (CampaignStatus.PREPARED, CampaignStatus.PREPARING):
         raise Conflict(
             "campaign_prepared",
-            f"the times of {ref} are written already",
-            hint="wait for its time, or cancel it and make another one",
+            f"the messages of {ref} already have their times",
+            hint="wait for its time, or cancel it and create another campaign",
         )
     if at_once or (send_at is None and local is None):
         send_at, local = whole_second(now), None
@@ -160,7 +160,7 @@ async def start(context: Context, ref: str, *, at_once: bool = False) -> Campaig
 
 @command
 async def pause(context: Context, ref: str, *, reason: str | None = None) -> CampaignView:
-    """Nothing more is submitted: batches that were given to a provider are settled, no other begins."""
+    """Stop sending. Batches that a provider already has are settled; no other batch begins."""
     row = await lock(context, ref)
     status = CampaignStatus(row["status"])
     if status in OVER or status is CampaignStatus.DRAFT:
@@ -182,7 +182,7 @@ async def pause(context: Context, ref: str, *, reason: str | None = None) -> Cam
 
 @command
 async def resume(context: Context, ref: str) -> CampaignView:
-    """Go on: after a pause, after a look at the canary, or though it is late."""
+    """Continue after a pause, after the canary, or although the campaign is late."""
     row = await lock(context, ref)
     status = CampaignStatus(row["status"])
     if status in OVER or status is CampaignStatus.DRAFT:
@@ -205,7 +205,7 @@ async def resume(context: Context, ref: str) -> CampaignView:
 
 @command
 async def cancel(context: Context, ref: str, *, reason: str | None = None) -> CampaignView:
-    """Nothing more goes out. What was sent stays sent; what was not becomes cancelled. Twice is once."""
+    """Cancel all messages that are not sent. A second call does nothing."""
     row = await lock(context, ref)
     status = CampaignStatus(row["status"])
     if status is CampaignStatus.CANCELLED:
@@ -231,7 +231,7 @@ async def lock(context: Context, ref: str) -> asyncpg.Record:
 
 
 async def conduct_now(context: Context, row: asyncpg.Record) -> None:
-    """Let a run look after the campaign."""
+    """Start a run that conducts the campaign."""
     await run_each(context, encode_id("j", row["job_id"]), [{"campaign": encode_id(CAMPAIGN, row["id"])}])
 
 
@@ -266,7 +266,7 @@ _NOT_BEGUN = (CampaignStatus.SCHEDULED, CampaignStatus.PREPARING, CampaignStatus
 
 
 def _is_due(row: asyncpg.Record) -> bool:
-    """Whether its job has fired, or does so at once."""
+    """Whether its job has fired, or will fire within seconds."""
     at = _preparation(row["send_at"], row["local_time"], row["prepare_seconds"])
     return bool(at <= row["now"] + SOON)
 
@@ -286,7 +286,7 @@ async def _set_off(
     prepare_seconds: int,
     now: datetime,
 ) -> None:
-    """Let its job fire when it is to be prepared, or at once."""
+    """Schedule its job for the time of the preparation, or run it now."""
     at = _preparation(send_at, local, prepare_seconds)
     if at > now + SOON:
         await edit.edit(context, job_id, {"schedule": iso(whole_second(at))})
@@ -295,7 +295,7 @@ async def _set_off(
 
 
 def _preparation(send_at: datetime | None, local: datetime | None, prepare_seconds: int) -> datetime:
-    """When the ledger is to be written."""
+    """When the messages are to be created."""
     return first_possible(send_at, local) - timedelta(seconds=prepare_seconds)
 
 
@@ -353,7 +353,7 @@ def read_channels(given: str | list[str]) -> list[str]:
 
 
 async def _audience(context: Context, spec: AudienceSpec, *, may_query: bool) -> str | None:
-    """Refuse an audience that cannot be. The jsonpath of one that is a filter."""
+    """Refuse an invalid audience. Returns the jsonpath of a filter."""
     given = [name for name in spec.__struct_fields__ if getattr(spec, name) not in (None, False)]
     if len(given) != 1:
         raise InvalidField(
@@ -385,7 +385,7 @@ async def _inline(context: Context, user_ids: Sequence[str]) -> int:
 
 
 def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None, datetime | None]:
-    """One instant, or a local time without a zone; neither for what is started by hand."""
+    """One instant, or a local time without a zone; neither for a campaign that is started by hand."""
     if spec.send_at is not None and spec.local_time is not None:
         raise InvalidField(
             "bad_value", "send_at and local_time are both given", field="local_time", hint="give one of them"
@@ -394,7 +394,7 @@ def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None
         if spec.when_past is not WhenPast.SEND_NOW:
             raise InvalidField(
                 "bad_value",
-                "when_past means nothing without local_time",
+                "when_past has no effect without local_time",
                 field="when_past",
                 hint='give "local_time", such as 08:00',
             )

@@ -1,5 +1,5 @@
-"""What a campaign would do, before it is made or its ledger is written. The same audience, and nothing is
-written."""
+"""`check` and `preview` compute what a campaign would do before its messages are created. They create
+nothing."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, query
 
 SLICE = 50_000
-#: How much of an audience is looked at.
+#: The most members of an audience that are examined.
 MOST_LOOKED_AT = 1_000_000
 SUMMED = ("total", "duplicates", "incomplete", "unreachable", "unknown")
 
 
 @query
 async def check_campaign(context: Context, number: int) -> CampaignCheck:
-    """What was found when its ledger was written; before that, what would be found now."""
+    """The findings from the creation of its messages; before that, what the creation would find now."""
     shown = await view(context, number)
     if shown.check is not None:
         return shown.check
@@ -37,7 +37,7 @@ async def check_campaign(context: Context, number: int) -> CampaignCheck:
 
 @query
 async def preview_campaign(context: Context, spec: CampaignSpec, *, may_query: bool = False) -> CampaignCheck:
-    """What a campaign would do that were made and started now. Nothing is made."""
+    """What a campaign would do if it were created and started now. Creates nothing."""
     row = await columns_of(context, spec, may_query=may_query)
     return await _look(context, {**row, "audience_id": None, "armed_at": row["now"]})
 

@@ -1,10 +1,10 @@
-"""A chunk of a campaign: one run sends it, batch by batch, in one pass over its part of the ledger.
+"""A chunk of a campaign: one run sends it, batch by batch, in one pass over its messages.
 
-Before each batch it reads the campaign: a pause, a cancellation and the late guard hold from the next batch
-on, and a batch is kept to about a second. A run that comes again goes on where the one before stopped: what
-is in the ledger is what has been done. When the pass is over the chunk is closed with its counts, and the
-next chunks are opened, in one transaction. What waits in it, for quiet hours, a cap or another try, makes it
-ready again at the first of these times.
+Before each batch it reads the campaign, so a pause, a cancellation and the late guard apply from the next
+batch on. A batch takes about a second. A repeated run continues where the one before stopped, because the
+messages have their states. After the pass, one transaction closes the chunk with its counts and opens the
+next chunks. If messages of the chunk wait for quiet hours, a cap or a retry, the chunk is ready again at the
+earliest of these times.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sexton.targets.run import RunContext
 
 ACTOR = "sexton"
 DAY = timedelta(days=1)
-# A batch that takes longer than this is followed by a smaller one: a pause must not wait for it.
+# After a batch that takes longer than this, the next one is smaller, so that a pause takes effect soon.
 LONGEST_BATCH, SHORT_BATCH = 1.0, 0.4
 FIRST_BATCH, SMALLEST_BATCH, LARGEST_BATCH = 200, 10, 1000
 # How long a batch may take to end when its run is stopped.
@@ -44,7 +44,7 @@ COUNTED = ("sent", "failed", "suppressed", "expired", "unconfirmed")
 
 @dataclass(frozen=True, slots=True)
 class ChunkMark:
-    """The mark of a batch, in the row of its chunk; messages up to `after` are not of it."""
+    """The mark of a batch in the row of its chunk. The batch begins after the message `after`."""
 
     campaign_id: int
     number: int
@@ -81,8 +81,8 @@ class ChunkMark:
 
 
 class BatchSize:
-    """How many messages of campaigns a batch has: what takes about half a second. Of all chunks of a process
-    together, for they go to the same providers."""
+    """The number of messages in a batch, so that it takes about half a second. All chunks of a process share
+    it, because they use the same providers."""
 
     def __init__(self) -> None:
         self.limit = FIRST_BATCH
@@ -95,7 +95,7 @@ class BatchSize:
 
 
 class ChunkRun:
-    """One attempt of a run at its chunk."""
+    """One attempt of a run to send its chunk."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class ChunkRun:
             self._size.adapt(clock.monotonic() - began, granted)
 
     async def _send_batch(self, row: asyncpg.Record, after: int, limit: int) -> SentBatch | None:
-        """A worker that stops lets the batch end that providers have already."""
+        """Send a batch. A worker that stops waits for the batch that providers already have."""
         task = asyncio.ensure_future(
             self._sender.send_batch(
                 row["namespace"],
@@ -181,7 +181,7 @@ class ChunkRun:
         )
 
     async def _count(self, context: Context, counts: Counter[str]) -> None:
-        """Those that were put aside, in the transaction that has written them."""
+        """Count messages that were not submitted, in the transaction that has written them."""
         if any(counts[name] for name in COUNTED):
             await context.execute(
                 "campaigns/note_batch", **{name: counts[name] for name in COUNTED}, **self._named
@@ -190,11 +190,10 @@ class ChunkRun:
     # The rate and the quota.
 
     async def _granted(self, row: asyncpg.Record) -> tuple[int, datetime | None]:
-        """How many may be sent now; if none, when some may, as far as that is the rate."""
+        """How many messages may be sent now; if none because of the rate, when the next may."""
         wanted = self._size.limit
         if row["rate"] is not None:
-            # Those of a quarter of a second at once: what is taken and not used is given back, and may be
-            # used within the same second.
+            # A quarter of a second's messages at once: what is not used is given back within the same second.
             wanted = max(1, min(wanted, int(row["rate"] / 4)))
             taken = await self._database.fetchrow(
                 "campaigns/take_rate",
@@ -251,7 +250,7 @@ async def _close(
     wait_reason: str | None,
     not_before: datetime | None,
 ) -> asyncpg.Record | None:
-    """The campaign first, then the chunk: the order of all who lock both."""
+    """Close the chunk. Locks the campaign first, then the chunk, like all code that locks both."""
     row = await context.fetchrow("campaigns/lock_of_run", campaign_id=named["campaign_id"], job_id=run.job)
     if row is None:
         return None
@@ -279,14 +278,15 @@ async def _close(
         await open_chunks(context, row)
         conducted = await context.fetchval("campaigns/is_conducted", run_id=row["conductor_run"])
         if not conducted or await is_through(context, row):
-            # It was the last one, or the conductor was given up, as after too many crashes of its workers.
+            # It was the last chunk, or the conductor is dead, for example after too many crashes of its
+            # workers.
             await conduct_now(context, row)
     return closed
 
 
 @command
 async def _settle_doubtful(context: Context, sender: MessageSender, row: asyncpg.Record, run_id: int) -> None:
-    """What a run before has begun to submit and not settled."""
+    """Settle messages that an earlier run began to submit and did not settle."""
     rows = await context.fetch(
         "campaigns/lock_submitted", campaign_id=row["id"], number=row["number"], run_id=run_id
     )
@@ -300,7 +300,7 @@ async def _settle_doubtful(context: Context, sender: MessageSender, row: asyncpg
 
 @command
 async def _take_quota(context: Context, quota: int, wanted: int, day: date) -> int:
-    """How many of them the namespace may send today; they are taken."""
+    """Take messages from today's quota of the namespace; returns how many."""
     granted: int = await context.fetchval("campaigns/take_quota", day=day, quota=quota, wanted=wanted)
     if granted:
         await context.execute("campaigns/charge_quota", day=day, count=granted)
@@ -308,7 +308,7 @@ async def _take_quota(context: Context, quota: int, wanted: int, day: date) -> i
 
 
 def _is_late(row: asyncpg.Record) -> bool:
-    """No run has looked after the campaign for hours: its conductor decides."""
+    """Whether no run has conducted the campaign for hours. Then its conductor decides."""
     seen = row["looked_at"]
     return seen is not None and row["now"] - seen > timedelta(seconds=row["late_seconds"])
 

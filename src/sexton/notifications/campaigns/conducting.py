@@ -1,9 +1,9 @@
-"""Conducting a campaign: a run of its job writes its ledger, opens chunks, and ends it.
+"""Conducts a campaign: a run of its job creates its messages, opens chunks, and ends it.
 
-One run conducts at a time; a later one takes over, and the one before finds that and ends. Everything that it
-decides is read from the row of the campaign, which it locks, so it may die at any moment: the engine runs it
-again. A chunk is sent by a run of its own (`chunk`), which opens the next ones when it closes; the conductor
-only opens the first, those whose time comes later, and those whose run was lost.
+One run conducts at a time; when a later run takes over, the earlier one notices and ends. It locks the row of
+the campaign and decides only by this row, so it may die at any moment: the engine runs it again. Another run
+sends each chunk (`chunk`) and opens the next chunks when it closes. The conductor opens the first chunks,
+those whose time comes later, and those whose run was lost.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from sexton.runs.trigger import run_each
 from sexton.targets.run import RunContext
 
 ACTOR = "sexton"
-# While it sends, the conductor looks again after this; while it waits for a later zone, at the latest then.
+# The conductor looks again after LOOK_SECONDS while the campaign sends, and after at most LONGEST_WAIT while
+# it waits for a later zone.
 LOOK_SECONDS = 5.0
 LONGEST_WAIT = 60.0
 CHUNKS_PER_WORKER, MOST_CHUNKS = 3, 256
@@ -45,11 +46,11 @@ GOING = (CampaignStatus.PREPARING, CampaignStatus.PREPARED, CampaignStatus.SENDI
 
 
 class _Ended(Exception):
-    """There is nothing to conduct now."""
+    """The campaign needs no conductor."""
 
 
 async def conduct(database: Database, run: RunContext, number: int) -> Outcome:
-    """Look after a campaign until nothing is to be done for a while."""
+    """Conduct a campaign until there is nothing to do for a while."""
     times: ZoneTimes | None = None
     while True:
         try:
@@ -94,7 +95,8 @@ class _Superseded(Exception):
 async def _locked(
     database: Database, run: RunContext, number: int
 ) -> AsyncIterator[tuple[Context, asyncpg.Record]]:
-    """A transaction with the campaign locked and this run as its conductor; its audit is written with it."""
+    """A transaction that has locked the campaign and made this run its conductor. It writes the audit at its
+    end."""
     async with database.transaction() as connection:
         context = Context(database, actor=ACTOR, connection=connection, entries=[], source=ITSELF)
         row = await _lock(context, run, number)
@@ -110,7 +112,7 @@ async def _locked(
 async def _lock(context: Context, run: RunContext, number: int) -> asyncpg.Record:
     row = await context.fetchrow("campaigns/lock_of_run", campaign_id=number, job_id=run.job)
     if row is None:
-        raise _Ended("the campaign is not planned any more")
+        raise _Ended("the campaign is no longer planned")
     return row
 
 
@@ -126,8 +128,8 @@ async def _begin(context: Context, row: asyncpg.Record, run: RunContext) -> None
 
 
 async def _is_late(context: Context, row: asyncpg.Record) -> bool:
-    """The late guard: what was found hours after its time, or after hours in which no run has looked after
-    it, waits for a person's word."""
+    """The late guard: a campaign that is conducted hours after its time, or after hours without a conductor,
+    waits until a person resumes it."""
     known = earliest(msgspec.json.decode(row["zones"]))
     planned = known or first_possible(row["send_at"], row["local_time"])
     seen = max(filter(None, (planned, row["armed_at"], row["looked_at"])))
@@ -135,7 +137,7 @@ async def _is_late(context: Context, row: asyncpg.Record) -> bool:
     if late <= timedelta(seconds=row["late_seconds"]):
         return False
     if known is None and row["local_time"] is not None and late <= DAY_OF_ZONES:
-        # Its zones are not known yet, and the last one of the earth is a day behind the first.
+        # Its zones are not known yet, and the last zone of the earth is a day behind the first.
         return False
     ref = encode_id(CAMPAIGN, row["id"])
     await move(
@@ -165,7 +167,7 @@ async def _mark_canary(context: Context, row: asyncpg.Record) -> None:
 
 
 async def _look(context: Context, row: asyncpg.Record) -> Outcome:
-    """The ledger is written: open what is due, and say when to look again."""
+    """All messages exist: open the chunks that are due, and say when to look again."""
     await context.fetch("campaigns/mend_chunks", now=row["now"], campaign_id=row["id"])
     await open_chunks(context, row)
     canary = _canary_only(row)
@@ -206,8 +208,8 @@ async def _show_canary(context: Context, row: asyncpg.Record, progress: asyncpg.
 
 
 async def open_chunks(context: Context, row: asyncpg.Record) -> int:
-    """Give the next chunks of a campaign, which is locked, their runs, as many as its workers can use. When
-    the first one is opened, it sends."""
+    """Start runs for the next chunks of a locked campaign, as many as its workers can use. The first one sets
+    the status to sending."""
     if CampaignStatus(row["status"]) not in GOING or (row["canary"] and row["expanded_at"] is None):
         return 0
     canary = _canary_only(row)
@@ -246,13 +248,13 @@ async def open_chunks(context: Context, row: asyncpg.Record) -> int:
 
 
 async def is_through(context: Context, row: asyncpg.Record) -> bool:
-    """Whether a campaign that sends has no chunk left."""
+    """Whether a sending campaign has no chunk left."""
     going = row["status"] == CampaignStatus.SENDING and row["expanded_at"] is not None
     return going and not (await _standing(context, row, False))["left"]
 
 
 def most_open(workers: int, rate: float | None) -> int:
-    """How many chunks are worth having open at a time."""
+    """How many chunks to keep open at a time."""
     if rate is not None and rate <= SLOW:
         return 1
     return min(MOST_CHUNKS, max(1, workers) * CHUNKS_PER_WORKER)
@@ -279,7 +281,7 @@ def _pause(now: datetime, next_at: datetime | None, *, busy: bool) -> float:
 
 
 async def cancel_some(context: Context, row: asyncpg.Record) -> bool:
-    """Mark what will not be sent any more; whether there is more of it. Chunks that are open close first."""
+    """Cancel the messages of some chunks. Returns whether there may be more. Open chunks must close first."""
     await context.fetch("campaigns/mend_chunks", now=row["now"], campaign_id=row["id"])
     gone = await context.fetch(
         "campaigns/cancel_chunk",
@@ -293,7 +295,7 @@ async def cancel_some(context: Context, row: asyncpg.Record) -> bool:
 
 
 async def _fail(database: Database, run: RunContext, number: int, error: SextonError) -> None:
-    """It cannot be prepared, as when its segment is gone or its query is refused."""
+    """Mark the campaign as failed, for example because its segment was deleted or its query was refused."""
     async with _locked(database, run, number) as (context, row):
         failed = {"reason": error.message, "ended_at": row["now"]}
         await move(context, row, CampaignStatus.FAILED, "campaign.failed", **failed)

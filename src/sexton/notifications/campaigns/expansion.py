@@ -1,8 +1,9 @@
-"""From an audience to the rows of the ledger: slice by slice, each in one statement and one transaction.
+"""Creates the messages of a campaign from its audience: slice by slice, each in one statement and one
+transaction.
 
-How far it is stands in the row of the campaign, written with the slice: a run that comes again goes on there,
-and none is written twice. Local times are worked out here, once for each zone, and never in SQL, which has a
-zone database of its own.
+Each slice also writes its end into the row of the campaign. A repeated run continues there, and no message is
+created twice. Local times are computed here, once per zone, and never in SQL, because PostgreSQL has its own
+zone database.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sexton.postgres.transaction import Context
 
 SLICE = 20_000
 CHUNK_SIZE = 2_000
-#: How many messages of a campaign must be there before they are cut into larger chunks.
+#: A campaign with more messages than this is cut into larger chunks.
 SMALL = 100_000
 LARGE_CHUNK_SIZE = 5_000
 WRITTEN = ("reached", "chunks", "total", "skipped", "unknown", "duplicates", "incomplete", "unreachable")
@@ -33,7 +34,7 @@ WRITTEN = ("reached", "chunks", "total", "skipped", "unknown", "duplicates", "in
 
 @dataclass(slots=True)
 class ZoneTimes:
-    """The times of a campaign by zone, as far as its audience has been seen."""
+    """The times of a campaign, by the zones of its audience so far."""
 
     row: Mapping[str, Any] | asyncpg.Record
     times: dict[str, ZoneTime] = field(default_factory=dict)
@@ -49,8 +50,8 @@ class ZoneTimes:
 
 
 async def find_audience(context: Context, row: asyncpg.Record) -> None:
-    """What the audience of a campaign means as it begins: the segment as it is now, the list that was
-    uploaded last, or what the query finds, which becomes a list of its own."""
+    """Fix the audience of a campaign when it begins: the present filter of the segment, the last uploaded
+    list, or the result of the query as a new list."""
     asked = msgspec.json.decode(row["audience"])
     audience_id, filter_ = row["audience_id"], row["filter"]
     if asked.get("segment") is not None:
@@ -65,7 +66,7 @@ async def find_audience(context: Context, row: asyncpg.Record) -> None:
 
 
 async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> bool:
-    """Write the next slice of a campaign, which is locked, and how far it is; whether that was all."""
+    """Create the messages of the next slice of a locked campaign. Returns whether that was the last slice."""
     found = await write_slice(context, row, times)
     zones = msgspec.json.decode(row["zones"])
     for name, count in msgspec.json.decode(found["zones"] or "{}").items():
@@ -83,7 +84,7 @@ async def expand(context: Context, row: asyncpg.Record, times: ZoneTimes) -> boo
 
 
 async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -> asyncpg.Record:
-    """The rows of the next slice, and the chunks that they are cut into."""
+    """Insert the messages of the next slice, and their chunks."""
     named: dict[str, Any] = {
         "campaign_id": row["id"],
         "after": row["expanded_to"],
@@ -124,5 +125,5 @@ async def write_slice(context: Context, row: asyncpg.Record, times: ZoneTimes) -
 
 
 def earliest(zones: dict[str, Any]) -> datetime | None:
-    """The first time of a campaign, from the zones of its row."""
+    """The earliest time of a campaign, from the zones in its row."""
     return min((datetime.fromisoformat(at) for at, *_ in zones.values() if at is not None), default=None)

@@ -1,7 +1,7 @@
-"""What holds the messages of a campaign all together, as lines of `why`: a pause, the late guard, the canary,
-the quota of a day, the rate.
+"""What holds all messages of a campaign, as lines of `why`: a pause, the late guard, the canary, the daily
+quota, the rate.
 
-What holds one message (quiet hours, a cap, the window, an open circuit) is among its own events.
+What holds a single message (quiet hours, a cap, the window, an open circuit) is among its own events.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sexton.notifications.model import CAMPAIGN, OPEN
 from sexton.postgres.transaction import Context
 
 MOST_EVENTS = 1000
-# What goes out so soon has not waited for its turn.
+# A message that is sent this soon did not wait for the rate.
 SOON = timedelta(seconds=2)
 
 #: When, which kind of line, in words, for programs.
@@ -26,7 +26,7 @@ Told = tuple[datetime, str, str, dict[str, Any]]
 
 
 class CampaignHold:
-    """What is known of the campaign of a message."""
+    """The campaign of a message, with its events."""
 
     def __init__(
         self, message: asyncpg.Record, campaign: asyncpg.Record, events: Sequence[asyncpg.Record]
@@ -38,7 +38,7 @@ class CampaignHold:
 
     @classmethod
     async def read(cls, context: Context, message: asyncpg.Record) -> CampaignHold | None:
-        """None: the message belongs to no campaign."""
+        """Read the campaign of a message; None if it has none."""
         if message["campaign_id"] is None:
             return None
         number = message["campaign_id"]
@@ -49,7 +49,7 @@ class CampaignHold:
         return cls(message, campaign, events)
 
     def lines(self) -> list[Told]:
-        """All of them; the caller puts them in order."""
+        """All lines, not sorted."""
         told = [*self._past()]
         if self._message["status"] in OPEN:
             told += self._present()
@@ -58,7 +58,7 @@ class CampaignHold:
         return told
 
     def _past(self) -> Iterator[Told]:
-        """Times in which the whole campaign stood still, as far as they concern the message."""
+        """The times in which the whole campaign was held, as far as they affect the message."""
         message = self._message
         begins = message["scheduled_at"]
         ends = message["submitted_at"] or message["settled_at"] or self._campaign["now"]
@@ -84,7 +84,7 @@ class CampaignHold:
                 yield after["at"], "released" if after["kind"] == "resumed" else after["kind"], words, by
 
     def _present(self) -> Iterator[Told]:
-        """What it waits for now, where no event tells of it."""
+        """What the message waits for now, if no event says it."""
         campaign, now = self._campaign, self._campaign["now"]
         detail: dict[str, Any] = {"campaign_id": self._ref}
         if campaign["status"] in (CampaignStatus.PAUSED, CampaignStatus.WAITING):
@@ -102,7 +102,7 @@ class CampaignHold:
             yield now, "held", text, {**detail, "hold": "rate", "rate": campaign["rate"]}
 
     def _turn(self, told: Sequence[Told]) -> Told | None:
-        """The rate of a campaign made a message wait that nothing else had held."""
+        """The wait for the rate of the campaign, if nothing else held the message."""
         message, submitted = self._message, self._message["submitted_at"]
         if self._campaign["rate"] is None or submitted is None:
             return None

@@ -1,7 +1,7 @@
-"""How a campaign goes on: what was sent in each minute, its waves, what is held and why, what was done to it.
+"""The progress of a campaign: messages sent per minute, waves, held messages with reasons, and events.
 
-The waves are read from its chunks, which are few. What was sent by minute and channel is counted from its
-messages: of a large campaign from the chunks that changed last, which is everything since some instant.
+The waves come from its chunks, which are few. Messages by minute and channel are counted from the messages;
+for a large campaign only those of the chunks that changed last, which is everything since some instant.
 """
 
 from __future__ import annotations

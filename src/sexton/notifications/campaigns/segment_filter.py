@@ -1,4 +1,4 @@
-"""Filters on recipients, as people write them in JSON, and the same as jsonpath, which PostgreSQL evaluates.
+"""Compiles filters on recipients from JSON to jsonpath, which PostgreSQL evaluates.
 
     {"all": [{"field": "country", "in": ["DE", "AT"]}, {"not": {"field": "plan", "is": "free"}}]}
 

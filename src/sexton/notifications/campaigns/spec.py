@@ -1,4 +1,4 @@
-"""What people write: a campaign, a segment; every field with its default."""
+"""The specifications that callers write: a campaign, a segment, with all defaults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CampaignSort = Literal["-created_at", "created_at", "name", "-name", "send_at", 
 
 
 class WhenPast(StrEnum):
-    """Where the local time of a campaign was over when it was started."""
+    """What happens in zones where the local time of a campaign has passed when it starts."""
 
     SEND_NOW = "send_now"
     NEXT_DAY = "next_day"
@@ -25,26 +25,26 @@ class WhenPast(StrEnum):
 
 
 class OnDoubt(StrEnum):
-    """What becomes of a message that was perhaps sent."""
+    """What happens to a message that may have been sent."""
 
     HOLD = "hold"
     RESEND = "resend"
 
 
 class CampaignStatus(StrEnum):
-    DRAFT = "draft"  # it goes when it is started
-    SCHEDULED = "scheduled"  # it goes at its time
-    PREPARING = "preparing"  # its ledger is being written
-    PREPARED = "prepared"  # its ledger is written; its time has not come
+    DRAFT = "draft"  # it sends when it is started
+    SCHEDULED = "scheduled"  # it sends at its time
+    PREPARING = "preparing"  # its messages are being created
+    PREPARED = "prepared"  # its messages exist; its time has not come
     SENDING = "sending"
-    WAITING = "waiting"  # for a person's word: resume, or cancel
+    WAITING = "waiting"  # until a person resumes or cancels it
     PAUSED = "paused"
     DONE = "done"
     CANCELLED = "cancelled"
     FAILED = "failed"  # it could not be prepared
 
 
-#: Nothing more comes of it.
+#: Final statuses.
 OVER = (CampaignStatus.DONE, CampaignStatus.CANCELLED, CampaignStatus.FAILED)
 
 Name = Annotated[str, Meta(min_length=1, max_length=200, description="What people call it.")]

@@ -1,4 +1,5 @@
-"""When the messages of a campaign are due: one instant for all, or a time on the wall of each zone. Pure."""
+"""When the messages of a campaign are due: one instant for all, or a local time in each zone. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -13,22 +14,22 @@ from sexton.schedules.zone import EPOCH, zone
 
 DAY = timedelta(days=1)
 SECOND = timedelta(seconds=1)
-# The first zone of the earth is so far ahead of UTC, and the last one behind.
+# How far the first zone of the earth is ahead of UTC, and the last one behind it.
 EARLIEST, LATEST = timedelta(hours=14), timedelta(hours=12)
 
 
 @dataclass(frozen=True, slots=True)
 class ZoneTime:
-    """When a campaign is due in a zone; `at` None: not at all there, `note` says why. `note` also tells what
-    was made of a local time that does not exist or happens twice."""
+    """When a campaign is due in a zone. If `at` is None, it is not sent there, and `note` says why. `note`
+    also says how a local time was read that does not exist or happens twice."""
 
     at: datetime | None
     note: dict[str, Any] | None = None
 
 
 def due_in_zone(name: str, local: datetime, when_past: WhenPast, armed_at: datetime) -> ZoneTime:
-    """The instant when the wall clock of a zone shows `local`. Where that was over when the campaign was
-    armed, `when_past` decides."""
+    """The instant of the local time in a zone. If it had passed when the campaign was started, `when_past`
+    decides."""
     try:
         place = zone(name)
     except ScheduleError:
@@ -50,7 +51,7 @@ def due_in_zone(name: str, local: datetime, when_past: WhenPast, armed_at: datet
 
 
 def first_possible(send_at: datetime | None, local: datetime | None) -> datetime:
-    """When the first message can be due, whatever zones there are."""
+    """The earliest time at which a message can be due in any zone."""
     if send_at is not None:
         return send_at
     assert local is not None
@@ -58,7 +59,7 @@ def first_possible(send_at: datetime | None, local: datetime | None) -> datetime
 
 
 def whole_second(at: datetime) -> datetime:
-    """Never early: up to the whole second."""
+    """Round up to the whole second, so that nothing is sent early."""
     return at if not at.microsecond else at.replace(microsecond=0) + SECOND
 
 

@@ -1,6 +1,7 @@
-"""A person's word about messages that may have gone out: they are sent again, or count as sent.
+"""Decisions of a person about messages that may have been sent: send them again, or count them as sent.
 
-One message or all of a campaign. A campaign that was over goes on with those that are sent again.
+They apply to one message or to all of a campaign. A campaign that has ended sends again if messages are
+resent.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from sexton.postgres.jsonb import json_text
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import not_found
 
-#: A message that has failed is sent again too, if it is named.
+#: The statuses of a single message that can be sent again.
 AGAIN = (MessageStatus.UNCONFIRMED, MessageStatus.FAILED)
 
 
 @command
 async def resend_message(context: Context, ref: str) -> NotificationView:
-    """Send a message again that may have gone out, or that has failed."""
+    """Send a message again that may have been sent, or that has failed."""
     number = message_number(ref)
     row = await _find(
         context, ref, number, AGAIN, "only messages that are unconfirmed or failed are sent again"
@@ -50,7 +51,7 @@ async def resend_message(context: Context, ref: str) -> NotificationView:
 
 @command
 async def confirm_message(context: Context, ref: str) -> NotificationView:
-    """A message that may have gone out counts as sent."""
+    """Count a message that may have been sent as sent."""
     number = message_number(ref)
     doubtful = (MessageStatus.UNCONFIRMED,)
     row = await _find(context, ref, number, doubtful, "only messages that are unconfirmed are confirmed")
@@ -66,7 +67,7 @@ async def confirm_message(context: Context, ref: str) -> NotificationView:
 
 @command
 async def resend_campaign(context: Context, ref: str) -> CampaignView:
-    """Send all messages of a campaign again that may have gone out."""
+    """Send all messages of a campaign again that may have been sent."""
     row = await campaign.lock(context, ref)
     _refuse_over(row, ref)
     count = await _resend(context, row, None, [MessageStatus.UNCONFIRMED.value])
@@ -79,7 +80,7 @@ async def resend_campaign(context: Context, ref: str) -> CampaignView:
 
 @command
 async def confirm_campaign(context: Context, ref: str) -> CampaignView:
-    """All messages of a campaign that may have gone out count as sent."""
+    """Count all messages of a campaign that may have been sent as sent."""
     row = await campaign.lock(context, ref)
     count = await _confirm(context, row, None)
     if count:
@@ -92,7 +93,8 @@ async def confirm_campaign(context: Context, ref: str) -> CampaignView:
 async def _find(
     context: Context, ref: str, number: int, wanted: tuple[MessageStatus, ...], hint: str
 ) -> asyncpg.Record:
-    """A message that may be decided about. One of a campaign is not locked: its campaign comes first."""
+    """Find a message in one of the wanted statuses. It is locked, unless it belongs to a campaign, whose row
+    is locked first."""
     row = await context.fetchrow("messages/get", message_id=number)
     if row is not None and row["campaign_id"] is None:
         row = await context.fetchrow("messages/lock", message_id=number)
@@ -114,8 +116,8 @@ def _refuse_over(row: asyncpg.Record, ref: str) -> None:
     if row["status"] in (CampaignStatus.CANCELLED, CampaignStatus.FAILED):
         raise Conflict(
             f"campaign_{row['status']}",
-            f"the campaign {ref} is {row['status']}: nothing more of it goes out",
-            hint="make another one, or confirm what may have gone out",
+            f"the campaign {ref} is {row['status']}: it sends no more messages",
+            hint="create another campaign, or confirm the messages that may have been sent",
         )
 
 

@@ -1,4 +1,4 @@
-"""How a campaign stands: what was asked for, what the check of its ledger found, and its progress."""
+"""Campaigns as they are shown: the specification, the findings of the check, and the progress."""
 
 from __future__ import annotations
 
@@ -125,8 +125,8 @@ async def list_campaigns(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[CampaignView]:
-    """The latest first, or by name, or by when they go out, and the reverse of each; with `search`, those
-    with this in their names."""
+    """Campaigns, the latest first, or by name, or by their time, and the reverse of each; `search` is a part
+    of their names."""
     filters = {
         "status": None if status is None else status.value,
         "pattern": f"%{pattern_of(search)}" if search else None,
@@ -182,7 +182,7 @@ async def _progress(context: Context, number: int) -> asyncpg.Record:
 
 
 def settled(progress: asyncpg.Record) -> int:
-    """How many messages of the chunks are over."""
+    """The number of messages with a final status."""
     names = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled")
     return sum(progress[name] for name in names)
 
@@ -232,7 +232,7 @@ def _check(row: asyncpg.Record) -> CampaignCheck | None:
 
 
 def check_of(row: Any, zones: dict[str, Any], *, whole: bool) -> CampaignCheck:
-    """`zones` has for each: the instant (null: skipped), how many, and a note."""
+    """`zones` has for each zone: the instant (null: skipped), the number of recipients, and a note."""
     found = [
         CampaignZone(
             timezone=name,

@@ -1,1 +1,1 @@
-"""Ways to deliver a notification: a provider each, all with the contract in `base`."""
+"""Providers that deliver notifications, all with the contract in `base`."""

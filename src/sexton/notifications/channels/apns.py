@@ -1,6 +1,6 @@
-"""Apple's push service: HTTP/2, and a token that is signed anew every fifty minutes.
+"""Apple's push service, by HTTP/2, with a token that is renewed every fifty minutes.
 
-The connection is made by httpx, whose sockets go to addresses that the guard has checked.
+httpx makes the connection; its sockets connect only to addresses that the guard has checked.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
 
 HOSTS = {"production": "https://api.push.apple.com", "sandbox": "https://api.sandbox.push.apple.com"}
 STREAMS = 100
-# Apple refuses one that is older than an hour, and one that is renewed within twenty minutes.
+# Apple refuses tokens older than an hour, and renewals within twenty minutes.
 TOKEN_SECONDS = 50 * 60
 GONE = frozenset({"BadDeviceToken", "DeviceTokenNotForTopic", "Unregistered", "ExpiredToken"})
-#: The token that we sign: it is made again, once.
+#: Errors about our token: it is renewed once.
 BAD_TOKEN = frozenset({"ExpiredProviderToken", "InvalidProviderToken", "MissingProviderToken"})
 
 
@@ -117,7 +117,7 @@ class ApnsProvider(ChannelProvider):
             "apns-topic": self._config.topic,
             "apns-push-type": "alert",
             "apns-expiration": str(int(clock.now().timestamp()) + self._config.ttl_seconds),
-            # A second one with the same id replaces the first on the device.
+            # A second message with the same id replaces the first on the device.
             "apns-collapse-id": sha256(message.key.encode()).hexdigest(),
         }
         try:
@@ -191,7 +191,7 @@ def _result(reply: httpx.Response) -> tuple[SendResult, str | None]:
     if reply.status_code >= 500 or reason in BAD_TOKEN or reply.status_code in (403, 405):
         return Failed(words, wait, code=reason), reason
     if reply.status_code == 429:
-        # Too many to this one device.
+        # Too many messages to this device.
         return Failed(words, wait, code=reason, ours=True), reason
     return Rejected(words, code=reason), reason
 

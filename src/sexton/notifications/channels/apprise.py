@@ -1,7 +1,7 @@
 """Slack, Discord, Teams, Telegram and a hundred more through Apprise.
 
-Apprise makes its requests by itself. So it runs in a process of its own, whose sockets are checked by the
-guard, and which knows nothing but the messages it is given (`apprise_process`).
+Apprise makes its own requests. So it runs in a separate process, whose sockets the guard checks, and which
+gets nothing but the messages (`apprise_process`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger("sexton")
 PROCESS = "sexton.notifications.channels.apprise_process"
 SECONDS = 60.0
 LARGEST_LINE = 1024 * 1024
-#: Services of Apprise that act on this machine instead of sending something.
+#: Services of Apprise that act on this machine.
 LOCAL = frozenset(
     {"dbus", "gio", "gnome", "kde", "qt", "glib", "macosx", "windows", "syslog", "growl", "file", "memory"}
 )
@@ -117,7 +117,7 @@ class AppriseProvider(ChannelProvider):
     async def _url(self, message: Outgoing) -> str:
         if self._config.url is None:
             return check_service(str(message.address), "address")
-        # Where Apprise sends it only Apprise knows: a secret with hosts is not for it.
+        # Only Apprise knows the host, so a secret that is bound to hosts is refused.
         use = Use(SECRET_KIND, (), self.services.namespace)
         return await self.services.secrets.reveal(self._config.url, use)
 
@@ -141,7 +141,7 @@ class AppriseProvider(ChannelProvider):
 
 
 def check_service(url: str, field: str) -> str:
-    """Refuse what is no service, or one that acts on this machine."""
+    """Refuse a text that is not the address of a service, and services that act on this machine."""
     scheme = urlsplit(url).scheme.lower() if "://" in url else ""
     if not scheme or scheme in LOCAL:
         raise InvalidField(

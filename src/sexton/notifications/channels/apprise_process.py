@@ -1,6 +1,6 @@
-"""The process in which Apprise runs: a message on each line of its input, what became of it on its output.
+"""The process in which Apprise runs: it reads one message per line and writes one result per line.
 
-Every socket of this process is checked before it connects: `sexton.connections.guard` says what is reached.
+Every socket of this process is checked before it connects (`sexton.connections.guard`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from sexton.connections.guard import Guard, RefusedAddress
 
 
 def guard_sockets(guard: Guard) -> list[str]:
-    """From now on no socket of this process reaches what may not be reached. What was refused is listed."""
+    """From now on, refuse forbidden addresses for all sockets of this process. Returns the list of
+    refusals."""
     refused: list[str] = []
 
     class CheckedSocket(socket.socket):
@@ -41,7 +42,7 @@ def guard_sockets(guard: Guard) -> list[str]:
                 refused.append(str(error))
                 raise
             except ValueError:
-                # A name: connecting would resolve it unseen.
+                # A name: check all its addresses, because connecting would resolve it.
                 found = socket.getaddrinfo(address[0], address[1], self.family, self.type)
                 for each in found:
                     guard.check(str(each[4][0]))
@@ -51,7 +52,7 @@ def guard_sockets(guard: Guard) -> list[str]:
 
 
 class LastWords(logging.Handler):
-    """What Apprise says of a failure, it says to its log."""
+    """Collects the log of Apprise, which has the reasons of failures."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
@@ -83,7 +84,7 @@ def main() -> None:
     log = logging.getLogger("apprise")
     log.addHandler(words)
     log.propagate = False
-    out, sys.stdout = sys.stdout, sys.stderr  # what a plug-in prints is no answer
+    out, sys.stdout = sys.stdout, sys.stderr  # output of plug-ins must not mix with answers
     for line in sys.stdin:
         try:
             said = answer(json.loads(line), words, refused)

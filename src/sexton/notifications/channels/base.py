@@ -1,7 +1,7 @@
-"""The contract of a channel: a provider takes a batch of messages, and says of each what became of it.
+"""The contract of a provider: it sends a batch of messages, and returns a result for each.
 
-`sexton.testing.channels.check_channel` tries a provider against it. Which provider gets a message, how many
-at a time and what follows a failure is decided by the dispatcher, not by the provider.
+`sexton.testing.channels.check_channel` tests a provider against this contract. The dispatcher decides which
+provider gets a message, how many at a time, and what happens after a failure.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from sexton.security.secrets import Secrets
     from sexton.targets.http.outbound import Outbound
 
-#: What secrets that a provider names are bound to, as their kind of target.
+#: The kind of target to which secrets of providers are bound.
 SECRET_KIND = "notification"
 NOTHING: Mapping[str, str] = {}
 
 
 class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as it is sent.
+    """A message to send.
 
     `address` is the recipient's on the channel: a text for email and sms, a device (an object) for push, the
     `user_id` for in_app. `parts` are the rendered texts: subject, text, html; title, body, link; …"""
@@ -45,14 +45,14 @@ class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """The provider has the message. `provider_id`: how it calls it in later reports."""
+    """The provider accepted the message. `provider_id` identifies the message in later reports."""
 
     provider_id: str | None = None
 
 
 class Rejected(msgspec.Struct, frozen=True):
-    """It will not be sent, now or later. `code` is the provider's own. `gone`: there is no such address any
-    more; the dispatcher removes or suppresses it."""
+    """The message cannot be sent. `code` is that of the provider. `gone`: the address no longer exists; the
+    dispatcher removes or suppresses it."""
 
     reason: str
     code: str | None = None
@@ -60,9 +60,9 @@ class Rejected(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """It was certainly not sent, and may be sent later, or by another provider. `retry_after`: seconds that
-    the provider asks to wait. `code` is the provider's own. `ours`: about this one message, such as a full
-    mailbox; it says nothing about the provider's health."""
+    """The message was certainly not sent, and can be sent later or by another provider. `retry_after`: the
+    seconds that the provider asks to wait. `code` is that of the provider. `ours`: the failure concerns only
+    this message, such as a full mailbox, and says nothing about the health of the provider."""
 
     reason: str
     retry_after: float | None = None
@@ -71,14 +71,14 @@ class Failed(msgspec.Struct, frozen=True):
 
 
 class Unclear(msgspec.Struct, frozen=True):
-    """It may have been sent: the answer was lost."""
+    """The message may have been sent: the answer was lost."""
 
     reason: str
 
 
 class Deferred(msgspec.Struct, frozen=True):
-    """Nothing was tried: a rate, a limit or an open circuit. Come back after `seconds`; no attempt is
-    charged. `stays`: it waits for this provider, and does not go to the next."""
+    """The message was not tried, because of a rate, a limit or an open circuit. It is tried after `seconds`,
+    and no attempt is counted. `stays`: it waits for this provider, and does not go to the next one."""
 
     reason: str
     seconds: float
@@ -89,12 +89,12 @@ SendResult = Accepted | Rejected | Failed | Unclear | Deferred
 
 
 class NoSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A provider that needs to know nothing."""
+    """The configuration of a provider that needs none."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderServices:
-    """What a process lends to a provider: `namespace` and `name` are those of its configuration."""
+    """The services of a process for a provider. `namespace` and `name` are those of its configuration."""
 
     namespace: str
     name: str
@@ -104,20 +104,20 @@ class ProviderServices:
     concurrency: int | None
     settings: Settings
     database: Database
-    #: The guarded way out, for requests over HTTP; other clients take addresses and sockets from its guard.
+    #: The HTTP client that refuses forbidden addresses; other clients use its guard.
     outbound: Outbound
     secrets: Secrets
 
 
 class ChannelProvider(ABC):
-    """One method sends."""
+    """Sends messages of a channel."""
 
     #: The channels that it can serve; none named: all.
     channels: ClassVar[frozenset[str]] = frozenset()
-    #: A msgspec struct, each field with a description. Its `__post_init__` may refuse values.
+    #: A msgspec struct with a description of each field. Its `__post_init__` may refuse values.
     config: ClassVar[type[Any]] = NoSettings
-    #: Whether the other side knows a message that it has had under the same key: then one that may have been
-    #: sent is sent again.
+    #: Whether the provider recognises a message by its key. Then a message that may have been sent is sent
+    #: again.
     deduplicates: ClassVar[bool] = False
     #: Whether delivery is reported later, under the `provider_id` of `Accepted`.
     reports: ClassVar[bool] = False
@@ -127,7 +127,7 @@ class ChannelProvider(ABC):
     headed: ClassVar[bool] = True
 
     def __init__(self, config: Any, services: ProviderServices) -> None:
-        """Called once for each configuration in a process; what costs is opened at the first use."""
+        """Called once per configuration and process. Open connections at the first use, not here."""
         self.services = services
 
     @classmethod
@@ -139,17 +139,17 @@ class ChannelProvider(ABC):
 
     @abstractmethod
     async def send(self, batch: Sequence[Outgoing]) -> Sequence[SendResult]:
-        """Send all of them; one result for each, in their order. What is raised counts as `Unclear` for the
-        whole batch, so catch what you can tell."""
+        """Send all messages; return one result for each, in order. An exception counts as `Unclear` for the
+        whole batch, so catch the errors that you know."""
 
     async def read_report(self, report: IncomingReport) -> Sequence[DeliveryEvent]:
-        """What a signed report says. Raises `BadSignature`, or `InvalidField` for what cannot be read."""
+        """The events in a signed report. Raises `BadSignature`, or `InvalidField` if it cannot be read."""
         raise BadSignature("this provider reports nothing")
 
     async def check(self) -> str | None:
-        """Reach the other side without sending anything; what there is to say of it. Raises what is wrong."""
+        """Connect to the provider without sending a message. Returns a remark, or raises the error."""
         return None
 
     @abstractmethod
     async def close(self) -> None:
-        """Let go of what was opened. Twice is harmless."""
+        """Close what was opened. A second call does nothing."""

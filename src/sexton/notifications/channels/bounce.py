@@ -1,7 +1,7 @@
-"""What a mail server's refusal means, told from its enhanced status code (RFC 3463, RFC 5248).
+"""The meaning of a mail server's refusal, by its enhanced status code (RFC 3463, RFC 5248).
 
-A code of three numbers, such as 5.1.1, says more than the three digits before it: whether the mailbox does
-not exist, is full, or does not want this message.
+A code of three numbers, such as 5.1.1, is more precise than the three digits before it: it says whether the
+mailbox does not exist, is full, or refuses this message.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from enum import StrEnum
 from sexton.notifications.channels.base import Failed, Rejected, SendResult
 
 ENHANCED = re.compile(r"^([245]\.\d{1,3}\.\d{1,3})(?=\s|$)")
-#: Statuses that say that there is no such mailbox, or that it takes no mail any more.
+#: Statuses for a mailbox that does not exist, or accepts no mail any more.
 ABSENT = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
-#: Those of our own connection: the next message would be refused alike.
+#: Codes about our connection: the next message would be refused too.
 OURS = frozenset({421, 432, 454, 530, 534, 535, 538})
 SHOWN = 300
 
@@ -32,13 +32,13 @@ class BounceClass(StrEnum):
 
 
 def enhanced_code(text: str) -> str | None:
-    """The code at the beginning of a reply, without which only its three digits are known."""
+    """The enhanced code at the beginning of a reply, if it has one."""
     found = ENHANCED.match(text.strip())
     return found[1] if found else None
 
 
 def bounce_class(code: str) -> BounceClass:
-    """Of a code such as 5.1.1 or 550."""
+    """The class of a code such as 5.1.1 or 550."""
     if not re.fullmatch(r"[45]\.\d{1,3}\.\d{1,3}", code):
         return BounceClass.SOFT if code.startswith("4") else BounceClass.OTHER
     permanent, rest = code.startswith("5"), code[2:]
@@ -55,7 +55,7 @@ def bounce_class(code: str) -> BounceClass:
 
 
 def refusal(code: int, text: str, command: str) -> SendResult:
-    """What a reply to one of MAIL, RCPT, DATA or the message itself means for the message."""
+    """The result for a message whose MAIL, RCPT, DATA or content got this reply."""
     enhanced = enhanced_code(text)
     shown = enhanced or str(code)
     words = " ".join(text.split())[:SHOWN]
@@ -70,9 +70,10 @@ def refusal(code: int, text: str, command: str) -> SendResult:
             BounceClass.OTHER,
             BounceClass.HARD,
         ):
-            # The sender is refused: so would the next message be, and another provider may take it.
+            # The sender is refused: the next message would be refused too, but another provider may accept
+            # it.
             return Failed(reason, code=shown)
         return Rejected(
             reason, code=shown, gone=command == "RCPT" and bounce_class(shown) == BounceClass.HARD
         )
-    return Failed(f"{reason}, which is no answer to it", code=shown)
+    return Failed(f"{reason}, which is not a valid reply", code=shown)

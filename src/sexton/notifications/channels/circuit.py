@@ -1,7 +1,7 @@
-"""Whether it is any use to ask a provider: pure, the caller gives the time.
+"""A circuit breaker for a provider. The caller gives the time.
 
-After so many failures in a row the circuit is open for a while: nothing is tried, and no attempt is charged.
-Then one message goes as a probe, and its result closes the circuit or opens it again.
+After a number of failures in a row the circuit opens for a while: no message is tried, and no attempt is
+counted. Then one message is sent as a probe, and its result closes the circuit or opens it again.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class ProviderCircuit:
         self.reason = ""
 
     def left(self, now: float) -> float:
-        """Seconds for which nothing is to be tried."""
+        """The seconds until the circuit allows a try."""
         return max(0.0, self.open_until - now)
 
     @property
     def probing(self) -> bool:
-        """Whether the next message only finds out whether the provider is back."""
+        """Whether the next message is a probe."""
         return self.open_until > 0
 
     def open(self, now: float, seconds: float, reason: str) -> None:
@@ -38,8 +38,8 @@ class ProviderCircuit:
         self.failures, self.open_until, self.reason = 0, 0.0, ""
 
     def note(self, results: list[SendResult], now: float) -> bool:
-        """Learn from results, in their order; whether the circuit opened by them. Failures after it opened
-        are put off instead, in the list itself: they were certainly not sent."""
+        """Update the circuit with results, in order. Returns whether they opened it. Failures after that are
+        replaced by `Deferred` in the list, because these messages were certainly not sent."""
         opened = False
         if results and all(type(result) is Accepted for result in results):
             self.close()
@@ -58,7 +58,7 @@ class ProviderCircuit:
                         self.open(now, self.pause_seconds, f"{self.failures} failures in a row: {reason}")
                         opened = True
                 case Deferred(reason=reason, seconds=seconds) if not opened:
-                    # It asks to be left alone.
+                    # The provider asks for a pause.
                     self.open(now, seconds, reason)
                     opened = True
                 case Failed() | Unclear() | Deferred():

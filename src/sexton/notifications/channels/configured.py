@@ -1,6 +1,7 @@
-"""Providers that a namespace has configured: a name, a channel, a kind and what the kind needs to know.
+"""The configured providers of a namespace: each has a name, a channel, a kind and the configuration of the
+kind.
 
-Passwords are not among it: a configuration names secrets, as `${secret:name}`.
+A configuration has no passwords: it names secrets, as `${secret:name}`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from sexton.refusal import about, check_config_name, config_text, converted, not
 from sexton.security.placeholder import PLACEHOLDER, secret_names
 
 MOST_PROVIDERS = 200
-#: What was kept in the audit: everything but where and when.
+#: The fields that the audit keeps.
 AUDITED = ("channel", "kind", "config", "priority", "rate", "concurrency", "on_doubt", "enabled")
 
 
@@ -41,7 +42,7 @@ class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_config(kind: str, config: Any) -> Any:
-    """A configuration as its kind's type, or `InvalidField`."""
+    """Convert a configuration to the type of its kind, or raise `InvalidField`."""
     known = provider_kinds()
     if kind not in known:
         raise InvalidField(
@@ -54,7 +55,7 @@ def read_config(kind: str, config: Any) -> Any:
 
 
 def secret_only(text: str, field: str) -> str:
-    """Refuse a password in clear, without repeating it."""
+    """Refuse a password that is not the name of a secret, without repeating it."""
     if not PLACEHOLDER.fullmatch(text):
         raise InvalidField(
             "secret_in_clear",
@@ -68,7 +69,7 @@ def secret_only(text: str, field: str) -> str:
 
 @command
 async def put_provider(context: Context, name: str, spec: ProviderSpec) -> ProviderView:
-    """Configure a provider, or change its configuration. What is sent next goes by it."""
+    """Configure a provider, or change its configuration. The next message uses it."""
     check_name(name, "name")
     check_name(spec.channel, "channel")
     text = config_text(spec.config)
@@ -79,7 +80,9 @@ async def put_provider(context: Context, name: str, spec: ProviderSpec) -> Provi
         await _check_room(context)
     elif before.channel != spec.channel:
         raise Conflict(
-            "other_channel", f"{name} sends for {before.channel}", hint="give the new one another name"
+            "other_channel",
+            f"{name} sends for {before.channel}",
+            hint="choose another name",
         )
     await context.execute(
         "providers/set",
@@ -114,14 +117,14 @@ async def get_provider(context: Context, name: str) -> ProviderView:
 
 @query
 async def list_providers(context: Context) -> list[ProviderView]:
-    """All of a namespace, by channel and in the order in which they are asked."""
+    """All providers of the namespace, by channel and priority."""
     rows = await context.fetch("providers/list", limit=MOST_PROVIDERS)
     return list(map(_view, rows))
 
 
 @command
 async def delete_provider(context: Context, name: str) -> None:
-    """Messages go to the next provider of its channel. Those that wait for its reports get none."""
+    """Delete a provider. Messages go to the next provider of its channel. Its later reports are refused."""
     before = await get_provider(context, name)
     await context.execute("providers/delete", name=name)
     await context.execute("providers/delete_health", name=name)

@@ -1,4 +1,4 @@
-"""Devices: where push messages go. A recipient has several, and a message goes to each of them."""
+"""Devices receive push messages. A recipient can have several, and a message goes to each of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ import msgspec
 
 from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
 
-# What counts for the message if its devices differ: it has arrived if one has it.
+# The result of a message if its devices differ: the first kind in this order. It is accepted if one device
+# has it.
 ORDER = (Accepted, Unclear, Failed, Deferred, Rejected)
 
 
 def device_key(key: str, device: Mapping[str, Any]) -> str:
-    """The key of a message for one of its devices: the same whichever others there are."""
+    """The key of a message for one device; it does not depend on the other devices."""
     text = msgspec.json.encode(device, order="deterministic")
     return f"{key}.{sha256(text).hexdigest()[:12]}"
 
 
 def join_devices(results: Sequence[SendResult]) -> tuple[int, str | None]:
-    """Which of the results counts for the message, and what to say of the others."""
+    """The place of the result that counts for the message, and a note about the others."""
     places = sorted(range(len(results)), key=lambda place: ORDER.index(type(results[place])))
     first = places[0]
     others = [results[place] for place in places if type(results[place]) is not type(results[first])]

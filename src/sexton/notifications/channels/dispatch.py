@@ -1,8 +1,8 @@
-"""Which provider sends a message, how many at a time, and what follows a failure.
+"""Decides which provider sends a message, how many at a time, and what happens after a failure.
 
-The providers of a channel are asked in the order of their priority. What one has certainly not sent
-(`Failed`, `Deferred`) goes to the next; what it has sent, refused for good, or may have sent, stays with it.
-A rate is kept by all processes together and makes messages wait; it does not send them to another provider.
+The providers of a channel are tried in the order of their priority. A message that a provider has certainly
+not sent (`Failed`, `Deferred`) goes to the next one. All processes share the rate of a provider; messages
+wait for it and do not go to another provider.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ log = logging.getLogger("sexton")
 
 PUSH = "push"
 EMAIL = "email"
-# For how long a batch waits for its turn with a provider that has a rate.
+# How long a batch waits for a provider with a rate.
 PATIENCE_SECONDS = 2.0
-# Counts are written so often.
+# The time between two writes of the counts.
 COUNT_SECONDS = 1.0
 
 
 class Dispatched(msgspec.Struct, frozen=True):
-    """What became of a message, and with which provider. `note`: what was unusual on the way, for `why`."""
+    """The result of a message, and its provider. `note` is a remark for `why`."""
 
     provider: str | None
     result: SendResult
@@ -56,7 +56,7 @@ class Dispatched(msgspec.Struct, frozen=True):
 
 
 class Dispatcher:
-    """Sends for the process; what costs is opened at the first use."""
+    """Sends messages for a process. Providers are opened at the first use."""
 
     def __init__(self, services: TargetServices) -> None:
         self._database = services.database
@@ -69,24 +69,24 @@ class Dispatcher:
         self._links: UnsubscribeLinks | None = None
 
     async def dispatch(self, namespace: str, channel: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
-        """Send; one result for each message, in their order. Whatever a provider does is a result; only the
-        database's errors are raised."""
+        """Send messages; returns one result for each, in order. Errors of providers are results; only errors
+        of the database are raised."""
         if channel == PUSH:
             return await self._dispatch_devices(namespace, batch)
         return await self._dispatch(namespace, channel, batch)
 
     async def doubt(self, namespace: str, channel: str) -> str:
-        """What to do with messages of a channel that may have been sent: `resend` if each of its providers
-        would recognise them, or was told so; else `hold`."""
+        """What to do with messages of a channel that may have been sent: `resend` if all its providers
+        recognise keys or are configured so; else `hold`."""
         providers = await self._providers.get(namespace, channel)
         return "resend" if providers and all(each.doubt == "resend" for each in providers) else "hold"
 
     async def reports(self, namespace: str, channel: str) -> bool:
-        """Whether a provider of the channel reports delivery later."""
+        """Whether a provider of the channel reports deliveries."""
         return any(each.provider.reports for each in await self._providers.get(namespace, channel))
 
     async def links(self) -> UnsubscribeLinks | None:
-        """What makes the links that unsubscribe; None: nothing says where people reach the API."""
+        """The maker of unsubscribe links; None if the public address of the API is not known."""
         settings = self._settings
         origin = settings.public_origin()
         if origin is None and is_loopback(settings.host):
@@ -103,7 +103,7 @@ class Dispatcher:
         await self._providers.close()
 
     async def _dispatch_devices(self, namespace: str, batch: Sequence[Outgoing]) -> list[Dispatched]:
-        """Each message to each device of its recipient; together one result."""
+        """Send each message to each device of its recipient, and join their results."""
         single: list[Outgoing] = []
         owners: list[int] = []
         for place, message in enumerate(batch):
@@ -154,12 +154,12 @@ class Dispatcher:
         return all_done
 
     async def _send(self, provider: OpenProvider, batch: Sequence[Outgoing]) -> list[SendResult]:
-        """To one provider: its circuit, its rate, its counts."""
+        """Send to one provider, with its circuit, rate and counts."""
         left = provider.circuit.left(clock.monotonic())
         if left > 0:
             results: list[SendResult] = [Deferred(_circuit(provider), left)] * len(batch)
         elif provider.circuit.probing and len(batch) > 1:
-            # One message finds out whether the provider is back.
+            # One message is the probe.
             results = await self._send_now(provider, batch[:1])
             return [*results, *await self._send(provider, batch[1:])]
         elif provider.rate is not None:
@@ -220,7 +220,7 @@ class Dispatcher:
         return results
 
     def _masked(self, result: SendResult) -> SendResult:
-        """Without any secret in its words."""
+        """The result without secrets in its reason."""
         if isinstance(result, Accepted):
             return result
         reason = self._secrets.mask(result.reason)
@@ -266,7 +266,7 @@ class Dispatcher:
         await self._write_counts()
 
     async def _write_counts(self) -> None:
-        """Some are lost if the process dies: they only show how a provider is doing."""
+        """Write the counts. Some are lost if the process dies; they are only statistics."""
         for provider in self._providers.all():
             counts: dict[str, Any] = {name: provider.counts.get(name, 0) for name in COUNTED}
             provider.counts = {}
@@ -289,7 +289,7 @@ class Dispatcher:
     async def _remove_gone(
         self, namespace: str, channel: str, batch: Sequence[Outgoing], done: Sequence[Dispatched]
     ) -> None:
-        """Addresses that are there no more: devices leave their recipient, others are suppressed."""
+        """Remove devices that no longer exist from their recipients; suppress other addresses."""
         gone = [
             (message, each.result)
             for message, each in zip(batch, done, strict=True)
@@ -323,7 +323,7 @@ COUNTED = ("accepted", "rejected", "failed", "unclear", "deferred")
 def _with_links(
     namespace: str, batch: Sequence[Outgoing], links: UnsubscribeLinks | None
 ) -> Sequence[Outgoing]:
-    """E-mails with the link that unsubscribes."""
+    """Add unsubscribe links to e-mails."""
     if links is None:
         return batch
     return [
@@ -335,11 +335,11 @@ def _with_links(
 
 
 def _circuit(provider: OpenProvider) -> str:
-    return f"{provider.name} is not asked for a while: {provider.circuit.reason}"
+    return f"{provider.name} is paused: {provider.circuit.reason}"
 
 
 def _note(note: str | None, tried: Sequence[tuple[str, SendResult]] | None) -> str | None:
-    """What came before the provider that took it."""
+    """The note of a provider, and the results of those before it."""
     before = [f"{name}: {_reason(result)}" for name, result in tried or ()]
     return "; ".join(filter(None, (note, *before))) or None
 
@@ -349,7 +349,7 @@ def _reason(result: Any) -> str:
 
 
 def _given_up(channel: str, message: Outgoing, tried: Sequence[tuple[str, SendResult]] | None) -> Dispatched:
-    """No provider took it: the first that failed says why; if none was tried, the soonest says when."""
+    """The result of a message that no provider accepted: the first failure, else the earliest deferral."""
     if not tried:
         what = f"devices of the kind {message.address.get('kind')}" if channel == PUSH else channel
         reason = f"no provider is configured for {what}: see sexton providers set"
@@ -363,7 +363,7 @@ def _given_up(channel: str, message: Outgoing, tried: Sequence[tuple[str, SendRe
 
 
 def _joined(found: Sequence[Dispatched]) -> Dispatched:
-    """The results of a message's devices as one."""
+    """Join the results of the devices of a message."""
     if not found:
         return Dispatched(None, Rejected("the recipient has no device", code="no_device"))
     place, note = join_devices([each.result for each in found])

@@ -1,4 +1,5 @@
-"""Firebase Cloud Messaging, HTTP v1: a signed assertion is exchanged for a token, which sends for an hour."""
+"""Firebase Cloud Messaging, HTTP v1. A signed assertion is exchanged for a token that is valid for an
+hour."""
 
 from __future__ import annotations
 
@@ -36,13 +37,13 @@ HOST = "https://fcm.googleapis.com"
 SCOPE = "https://www.googleapis.com/auth/firebase.messaging"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ASSERTION_SECONDS = 3600
-# Renewed so long before its end.
+# A token is renewed this long before its end.
 MARGIN_SECONDS = 120
 GONE = frozenset({"UNREGISTERED", "SENDER_ID_MISMATCH"})
 
 
 class ServiceAccount(msgspec.Struct, frozen=True):
-    """What is used of the file that Firebase gives."""
+    """The fields of the service account file that are used."""
 
     project_id: str
     client_email: str
@@ -106,7 +107,7 @@ class FcmProvider(HttpProvider):
         return await self.ask("POST", url, headers, msgspec.json.encode(content))
 
     async def _sign_in(self) -> tuple[ServiceAccount, str | SendResult]:
-        """A token that is good for a while; one request for it, however many messages wait."""
+        """A valid token. All waiting messages share one request for it."""
         async with self._lock:
             text, account = await self._account()
             now = clock.now().timestamp()

@@ -1,7 +1,7 @@
-"""Writes what would be sent into a folder: for development.
+"""Writes messages into a folder instead of sending them, for development.
 
-A message is one file named after its key, so one that is written twice is there once. An e-mail is beside it
-as a mail program opens it.
+A message is one file named after its key, so a repeated message is written once. An e-mail is also written as
+a file for mail programs.
 """
 
 from __future__ import annotations
@@ -82,17 +82,17 @@ class FileProvider(ChannelProvider):
 
 
 def outbox_of(settings: Settings) -> Path:
-    """The folder of everything that was written instead of being sent."""
+    """The folder of all messages that were written instead of sent."""
     return settings.outbox or (settings.data or default_data_directory()).expanduser() / FOLDER
 
 
 def folder_of(settings: Settings, namespace: str, channel: str, config: FileConfig) -> Path:
-    """Other namespaces write elsewhere, whatever a configuration says."""
+    """The folder of a channel. It is always inside the folder of the namespace."""
     return outbox_of(settings) / namespace / (config.folder or channel)
 
 
 def written(settings: Settings, namespace: str, *, limit: int) -> list[dict[str, Any]]:
-    """The latest messages of a namespace that were written instead of being sent, the latest first."""
+    """The latest messages of a namespace that were written instead of sent, the latest first."""
     files = sorted(_files(outbox_of(settings) / namespace), reverse=True)[:limit]
     return [msgspec.json.decode(path.read_bytes()) for _, path in files]
 
@@ -103,12 +103,12 @@ def _files(folder: Path) -> Iterator[tuple[float, Path]]:
 
 
 def file_name(key: str) -> str:
-    """A key as the name of a file; one that cannot be is hashed."""
+    """The file name for a key; a key that cannot be one is hashed."""
     return key if SAFE.fullmatch(key) else sha256(key.encode()).hexdigest()
 
 
 def _put(path: Path, content: bytes) -> None:
-    """Whole, or not at all."""
+    """Write a file completely or not at all."""
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     beside.write_bytes(content)
     beside.replace(path)

@@ -1,4 +1,4 @@
-"""How the channels of a namespace are doing: what their providers did, whether their circuits are open."""
+"""The health of the channels of a namespace: the counts and the circuits of their providers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
-#: Shown whether or not a namespace has configured them.
+#: Channels that are always shown.
 USUAL = ("email", "sms", "push", "in_app")
 MOST_ROWS = 1000
 
@@ -57,7 +57,7 @@ class ChannelHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 @query
 async def list_channels(context: Context, settings: Settings) -> list[ChannelHealth]:
-    """Those that are usual, and those that the namespace has configured."""
+    """The usual channels, and the configured ones."""
     configured = await list_providers(context)
     rows = await context.fetch("providers/list_health", limit=MOST_ROWS)
     known = {(row["channel"], row["name"]): row for row in rows}

@@ -1,4 +1,4 @@
-"""HTTP/2 through the guarded way out: httpx, with sockets that go to checked addresses only."""
+"""HTTP/2 with httpx, whose sockets connect to checked addresses only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sexton.connections.guard import Guard
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Resolves and checks a name itself: what is checked is what is dialled."""
+    """Resolves and checks names itself, so that it connects to the address that was checked."""
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -42,14 +42,14 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.AsyncNetworkStream:
-        raise httpcore.ConnectError("files are not dialled")
+        raise httpcore.ConnectError("Unix sockets are not allowed")
 
     async def sleep(self, seconds: float) -> None:
         await self._backend.sleep(seconds)
 
 
 def guarded_transport(guard: Guard) -> httpx.AsyncHTTPTransport:
-    """Only HTTP/2: over TLS as the server agrees, without TLS from the first byte on."""
+    """A transport for HTTP/2 only: negotiated over TLS, or from the first byte without TLS."""
     transport = httpx.AsyncHTTPTransport(http1=False, http2=True)
     transport._pool = httpcore.AsyncConnectionPool(
         ssl_context=ssl.create_default_context(),

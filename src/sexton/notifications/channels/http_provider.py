@@ -1,7 +1,6 @@
-"""What providers over HTTP share: requests through the guarded way out, and what their failures mean.
+"""The base of providers over HTTP: guarded requests, and the meaning of their failures.
 
-A request that was not sent has failed. One that was sent and whose answer is lost is unclear: the message may
-be on its way.
+A request that was not sent is a failure. If a request was sent and its answer is lost, the result is unclear.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ SHOWN = 300
 WAIT_SECONDS = 30.0
 LONGEST_WAIT = 3600.0
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
-# A gateway has not heard from the server behind it, which may have the message.
+# A gateway got no answer from the server behind it, which may have the message.
 UNCLEAR = frozenset({502, 504})
-#: The other side does not know us: that is not the message's fault.
+#: The provider does not accept our credentials: the message itself is not the problem.
 UNKNOWN_CALLER = frozenset({401, 403, 407})
 
 
@@ -69,14 +68,14 @@ class HttpProvider(ChannelProvider):
             try:
                 return await self.send_one(message)
             except SextonError as error:
-                # A secret that is not there, before anything was sent.
+                # For example a missing secret; nothing was sent.
                 return Failed(str(error), code=error.code)
 
     async def close(self) -> None:
-        """The way out is the process's."""
+        """The HTTP client belongs to the process."""
 
     async def secret(self, text: str, url: str) -> str:
-        """A text with its secrets in their places, if the host of this address may have them."""
+        """Replace the placeholders of secrets in a text, if the host of this address may have the secrets."""
         use = Use(SECRET_KIND, hosts_of(url), self.services.namespace)
         return await self.services.secrets.reveal(text, use)
 
@@ -101,14 +100,14 @@ class HttpProvider(ChannelProvider):
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, BadRedirect) as error:
             return Failed(f"{what}: no connection: {clean(str(error), SHOWN)}")
         except TimeoutError:
-            return Unclear(f"{what}: no whole answer within {TIMEOUT_SECONDS:.0f} seconds")
+            return Unclear(f"{what}: no complete answer within {TIMEOUT_SECONDS:.0f} seconds")
         except (aiohttp.ClientError, OSError) as error:
             reason = clean(str(error) or type(error).__name__, SHOWN)
             return Unclear(f"{what}: the answer was lost: {reason}")
 
 
 def judged(reply: Reply, *, said: str | None = None) -> SendResult:
-    """What an answer means that is not the one that was wanted. `said`: what it says of itself."""
+    """The result for an unwanted answer. `said` is its error message."""
     words = clean(said if said is not None else reply.body[: SHOWN * 4].decode("utf-8", "replace"), SHOWN)
     reason = f"HTTP {reply.status}" + (f": {words}" if words else "")
     status, code = reply.status, str(reply.status)
@@ -123,11 +122,11 @@ def judged(reply: Reply, *, said: str | None = None) -> SendResult:
         return Failed(f"{reason}; redirects are not followed", code=code)
     if 400 <= status < 500:
         return Rejected(reason, code=code)
-    return Unclear(f"{reason}, which is no answer that says whether the message was taken")
+    return Unclear(f"{reason}, which does not say whether the message was accepted")
 
 
 def json_of(reply: Reply) -> Any:
-    """What was answered, or None if it is not JSON, or was cut short."""
+    """The answer as JSON; None if it is not JSON or was truncated."""
     try:
         return None if reply.truncated else msgspec.json.decode(reply.body)
     except UNREADABLE:
@@ -135,7 +134,7 @@ def json_of(reply: Reply) -> Any:
 
 
 def at_path(data: Any, path: str) -> Any:
-    """`messages.0.id` in what was answered; None if it is not there."""
+    """The value at a path such as `messages.0.id`; None if there is none."""
     for step in path.split("."):
         if isinstance(data, Mapping):
             data = data.get(step)
@@ -147,7 +146,7 @@ def at_path(data: Any, path: str) -> Any:
 
 
 def check_url(url: str, field: str) -> str:
-    """Refuse what cannot be the address of an HTTP API."""
+    """Refuse a URL that cannot be the address of an HTTP API."""
     try:
         parts = urlsplit(url)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -161,6 +160,7 @@ def check_url(url: str, field: str) -> str:
 
 
 def _shown(url: str) -> str:
-    """Without its query, which may hold keys, and without a path that may be a device's."""
+    """The URL without its query, which may contain keys, and without its path, which may identify a
+    device."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.hostname or ''}"

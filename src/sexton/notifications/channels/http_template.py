@@ -1,8 +1,8 @@
-"""Messages through any HTTP API: a request with the message in it, described by a template.
+"""Sends messages to any HTTP API, with a request that a template describes.
 
-`{{address}}`, `{{text}}`, `{{subject}}`, `{{key}}` and the other parts of a message stand anywhere in the
-body and the headers; secrets are `${secret:name}`. What a message puts in is data: it is encoded as its place
-demands, and never read as a placeholder.
+`{{address}}`, `{{text}}`, `{{subject}}`, `{{key}}` and the other parts of a message can be anywhere in the
+body and the headers; secrets are `${secret:name}`. Values of a message are data: they are encoded as their
+place requires, and never read as placeholders.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class HttpTemplateProvider(HttpProvider):
     def __init__(self, config: HttpTemplateConfig, services: ProviderServices) -> None:
         super().__init__(config, services)
         self._config = config
-        # Of this configuration, not of the kind.
+        # These depend on the configuration.
         self.deduplicates = config.deduplicates  # type: ignore[misc]
         self.reports = config.events_secret is not None  # type: ignore[misc]
 
@@ -134,7 +134,8 @@ class HttpTemplateProvider(HttpProvider):
         return value
 
     async def _fill(self, template: str, values: dict[str, str], encode: Callable[[str], str]) -> str:
-        """Secrets and values at once: what one of them holds is not looked at again."""
+        """Fill in secrets and values in one pass, so that their contents are not searched for
+        placeholders."""
         done, last = "", 0
         for found in re.finditer(rf"{NAMED.pattern}|{PLACEHOLDER.pattern}", template):
             done += template[last : found.start()]

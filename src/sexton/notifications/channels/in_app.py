@@ -1,4 +1,4 @@
-"""The channel in_app: a message goes into the inbox of its recipient."""
+"""The channel in_app: puts a message into the inbox of its recipient."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class InAppConfig(NoSettings, frozen=True, forbid_unknown_fields=True, kw_only=T
 class InAppProvider(ChannelProvider):
     channels = frozenset({"in_app"})
     config = InAppConfig
-    # Under the same key a message is in the inbox once.
+    # A message with the same key is in the inbox once.
     deduplicates = True
 
     def __init__(self, config: Any, services: ProviderServices) -> None:
@@ -69,4 +69,4 @@ class InAppProvider(ChannelProvider):
         return results
 
     async def close(self) -> None:
-        """The database is the process's."""
+        """The database belongs to the process."""

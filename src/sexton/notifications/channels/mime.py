@@ -1,7 +1,7 @@
 """A message as an e-mail: headers and parts, as bytes, with CRLF.
 
-What a template or a payload puts into a header cannot end it: line ends and control characters become spaces.
-The standard library's builder takes ten times as long for the same bytes.
+A template or a payload cannot end a header: line ends and control characters become spaces. The standard
+library takes ten times as long for the same bytes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from sexton import clock
 from sexton.errors import InvalidField
 from sexton.notifications.channels.base import Outgoing
 
-# RFC 5321 has 998 bytes in a line; 8-bit text is sent as it is only if its lines are shorter.
+# RFC 5321 allows 998 bytes in a line; 8-bit text is sent unencoded only if its lines are shorter.
 LONGEST_LINE = 990
 LONGEST_HEADER = 900
-# Bytes of an encoded word, before they are in base64.
+# Bytes of an encoded word, before base64.
 LONGEST_WORD = 42
 ATOM = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,100}")
 ADDRESS = re.compile(
@@ -30,7 +30,7 @@ ADDRESS = re.compile(
 )
 PLAIN = re.compile(r"[ -~]*")
 HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}")
-# Headers that a message does not set by itself.
+# Headers that a message cannot set.
 OWN = frozenset(
     {"from", "to", "cc", "bcc", "sender", "subject", "date", "message-id", "mime-version", "content-type",
      "content-transfer-encoding", "reply-to", "return-path", "received", "dkim-signature"}
@@ -39,7 +39,7 @@ OWN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class MailSender:
-    """From whom mail comes: `address` as it stands in the envelope, `name` as people read it."""
+    """The sender of mail: `address` is that of the envelope, `name` is for people."""
 
     address: str
     name: str = ""
@@ -61,12 +61,12 @@ class MailSender:
 
 
 def is_address(text: str) -> bool:
-    """Whether it can stand in an envelope: no line ends, no second address, no quoting."""
+    """Whether a text can be an address in an envelope: no line ends, no second address, no quoting."""
     return ADDRESS.fullmatch(text) is not None
 
 
 def ascii_address(address: str) -> str | None:
-    """The address with its domain as DNS has it; None: only servers with SMTPUTF8 can take it."""
+    """The address with its domain in ASCII; None if only servers with SMTPUTF8 accept it."""
     local, _, domain = address.rpartition("@")
     try:
         whole = f"{local}@{domain if domain.isascii() else domain.encode('idna').decode()}"
@@ -76,7 +76,8 @@ def ascii_address(address: str) -> str | None:
 
 
 def message_id(key: str, domain: str) -> str:
-    """The same for the same key: mail programs and servers recognise a message by it."""
+    """The Message-ID, which is the same for the same key: mail programs and servers recognise a message by
+    it."""
     left = (
         key if ATOM.fullmatch(key) and not key.startswith(".") and ".." not in key.rstrip(".") + "." else ""
     )
@@ -86,8 +87,8 @@ def message_id(key: str, domain: str) -> str:
 
 
 def mail_bytes(message: Outgoing, sender: MailSender, *, eight_bit: bool = False) -> bytes:
-    """The whole mail. `eight_bit`: the server takes text as it is. Raises `ValueError` for an address that
-    cannot stand in a header."""
+    """The complete mail. `eight_bit`: the server accepts 8-bit text. Raises `ValueError` for an address that
+    cannot be in a header."""
     if not is_address(message.address):
         raise ValueError(f"{message.address!r} is not an e-mail address")
     parts = message.parts
@@ -105,7 +106,7 @@ def mail_bytes(message: Outgoing, sender: MailSender, *, eight_bit: bool = False
         kind = "plain" if html is None else "html"
         body = _part(text if html is None else html, kind, eight_bit)
     else:
-        # A boundary that no part contains: it is made from them.
+        # No part contains this boundary, because it is a hash of them.
         edge = f"=_{sha256((message.key + text + html).encode()).hexdigest()[:32]}"
         lines.append(f'Content-Type: multipart/alternative; boundary="{edge}"')
         body = b"\r\n--%b\r\n%b\r\n--%b\r\n%b\r\n--%b--\r\n" % (
@@ -154,7 +155,7 @@ def _mailbox(name: str, address: str) -> str:
 
 @lru_cache(maxsize=1000)
 def _text(text: str) -> str:
-    """What people read, in a header: as it is if that is plain, else as RFC 2047 has it, folded."""
+    """A text for a header: unchanged if it is plain, else encoded by RFC 2047 and folded."""
     text = one_line(text)[:LONGEST_HEADER]
     if PLAIN.fullmatch(text) and "=?" not in text:
         return text if len(text) < 60 else _folded(text)
@@ -162,7 +163,7 @@ def _text(text: str) -> str:
 
 
 def _encoded_words(text: str) -> Iterator[str]:
-    """Each with whole characters, and short enough for its line."""
+    """Encoded words with whole characters, each short enough for its line."""
     start = 0
     while start < len(text):
         end = start + LONGEST_WORD
@@ -178,7 +179,7 @@ def _date(second: int) -> str:
 
 
 def _folded(text: str) -> str:
-    """A long line, broken at spaces."""
+    """Break a long line at spaces."""
     lines, line = [], ""
     for word in text.split(" "):
         if line and len(line) + len(word) > 70:
@@ -190,14 +191,14 @@ def _folded(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """What cannot end a header: every character that is not printable becomes a space."""
+    """A text that cannot end a header: every character that is not printable becomes a space."""
     return (
         text if text.isprintable() else "".join(char if char.isprintable() else " " for char in text).strip()
     )
 
 
 def dotted(content: bytes) -> bytes:
-    """As it goes after DATA: a leading dot is doubled, and the last line is a dot."""
+    """The content after DATA: leading dots are doubled, and the last line is a dot."""
     if content.startswith(b"."):
         content = b"." + content
     content = content.replace(b"\r\n.", b"\r\n..")

@@ -1,4 +1,4 @@
-"""Accepts everything and sends nothing: for measuring the rest."""
+"""Accepts every message and sends none, for benchmarks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ACCEPTED = Accepted()
 
 
 class NullProvider(ChannelProvider):
-    # Sent twice, it is still not sent.
+    # A repeated message is harmless.
     deduplicates = True
     headed = False
 

@@ -1,4 +1,4 @@
-"""The providers of a process, made from their configurations when they are first used."""
+"""The providers of a process, created from their configurations at the first use."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from sexton.targets.http.outbound import Outbound
 log = logging.getLogger("sexton")
 
 MOST_PROVIDERS = 50
-#: Channels for which messages are written to files where no provider is configured, in development.
+#: In development, messages of these channels are written to files if no provider is configured.
 WRITTEN = ("email", "sms", "push")
 
 
 @dataclass
 class OpenProvider:
-    """A provider with what is known of it in this process."""
+    """A provider, with its state in this process."""
 
     namespace: str
     name: str
@@ -43,22 +43,22 @@ class OpenProvider:
     revision: int = 0
     rate: float | None = None
     on_doubt: str | None = None
-    #: Why this one is used though it was not configured, for `why`.
+    #: Why this provider is used although it is not configured, for `why`.
     note: str | None = None
     users: int = 0
     replaced: bool = False
-    #: What became of messages, as far as it is not written yet.
+    #: Counts of results that are not written yet.
     counts: dict[str, int] = field(default_factory=dict)
     failure: str | None = None
 
     @property
     def doubt(self) -> str:
-        """What to do with a message that may have been sent."""
+        """What to do with a message that may have been sent: `resend` or `hold`."""
         return self.on_doubt or ("resend" if self.provider.deduplicates else "hold")
 
 
 class OpenProviders:
-    """One for each configuration of a namespace, and the ones that need none."""
+    """Keeps one provider per configuration of a namespace, and those without a configuration."""
 
     def __init__(self, settings: Settings, database: Database, outbound: Outbound, secrets: Secrets) -> None:
         load_channels(settings)
@@ -71,7 +71,7 @@ class OpenProviders:
         self._told: set[tuple[str, str]] = set()
 
     async def get(self, namespace: str, channel: str) -> list[OpenProvider]:
-        """The providers of a channel, in the order in which they are asked."""
+        """The providers of a channel, in the order of their priority."""
         rows = await self._database.fetch(
             "providers/list_of_channel", namespace=namespace, channel=channel, now=None, limit=MOST_PROVIDERS
         )
@@ -89,7 +89,7 @@ class OpenProviders:
         return found
 
     async def find(self, namespace: str, name: str) -> OpenProvider:
-        """The provider of this name, whether it is enabled or not."""
+        """The provider with this name, enabled or not."""
         row = await self._database.fetchrow("providers/get", namespace=namespace, name=name)
         if row is None:
             raise not_found("provider", name)
@@ -112,7 +112,7 @@ class OpenProviders:
         known = self._opened.get(key)
         if known is None or known.revision != row["revision"]:
             if known is not None:
-                # Others may be using it at this moment.
+                # Another task may be using it now.
                 known.replaced = True
                 self._replaced.append(known)
             config = read_config(row["kind"], msgspec.json.decode(row["config"]))
@@ -122,7 +122,7 @@ class OpenProviders:
             self._opened[key] = known
         now = clock.monotonic()
         if (row["open_seconds"] or 0) > 0 and not known.circuit.left(now):
-            # Another process has found out.
+            # Another process has opened the circuit.
             known.circuit.open(now, row["open_seconds"], row["open_reason"])
         return known
 
@@ -163,7 +163,8 @@ class OpenProviders:
 
 
 def unconfigured(settings: Settings, channel: str) -> Sequence[tuple[str, str, Any, str | None]]:
-    """The providers of a channel for which a namespace has none: name, kind, configuration, and why."""
+    """The providers of a channel for a namespace that has configured none: name, kind, configuration, and a
+    note."""
     from sexton.notifications.channels.file import FileConfig
     from sexton.notifications.channels.smtp import installation_configs
 
@@ -186,13 +187,13 @@ def unconfigured(settings: Settings, channel: str) -> Sequence[tuple[str, str, A
 
 
 def _required(config: Any) -> bool:
-    """Whether a configuration has fields that must be given."""
+    """Whether a configuration has required fields."""
     return any(field.required for field in msgspec.structs.fields(config))
 
 
 @asynccontextmanager
 async def opened_providers(database: Database, settings: Settings) -> AsyncIterator[OpenProviders]:
-    """The providers for a while, in a process that is no worker."""
+    """Providers for a process that is not a worker; closed at the end of the block."""
     outbound = Outbound(settings)
     opened = OpenProviders(settings, database, outbound, Secrets(database, settings))
     try:

@@ -1,4 +1,4 @@
-"""What people write to configure a provider."""
+"""The specification of a provider."""
 
 from __future__ import annotations
 

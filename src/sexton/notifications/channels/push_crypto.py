@@ -1,5 +1,5 @@
-"""What Web Push encrypts and signs: the content for one browser (RFC 8291, aes128gcm of RFC 8188), and who we
-are for its push service (RFC 8292, VAPID)."""
+"""The encryption of Web Push: content for one browser (RFC 8291, aes128gcm of RFC 8188), and our identity for
+its push service (RFC 8292, VAPID)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 CURVE = ec.SECP256R1()
 RECORD = 4096
-#: What fits into one record, beside the header of 86 bytes: push services take 4096 bytes.
+#: The content that fits into one record with its header of 86 bytes: push services accept 4096 bytes.
 LARGEST_CONTENT = RECORD - 86 - 16 - 1
 SALT, AUTH, POINT = 16, 16, 65
 
 
 def unpadded(text: str) -> bytes:
-    """From base64 as URLs have it, with or without padding. Raises `ValueError`."""
+    """Decode base64url, with or without padding. Raises `ValueError`."""
     try:
         return base64.b64decode(text.encode("ascii") + b"=" * (-len(text) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, UnicodeEncodeError):
@@ -34,7 +34,7 @@ def padless(data: bytes) -> str:
 
 
 def read_private_key(text: str) -> ec.EllipticCurvePrivateKey:
-    """A key on P-256: as PEM, or its 32 bytes in base64, as the tools of Web Push print it."""
+    """Read a key on P-256: PEM, or its 32 bytes in base64, as the tools of Web Push print it."""
     try:
         if text.lstrip().startswith("-----BEGIN"):
             key = serialization.load_pem_private_key(text.encode(), None)
@@ -52,7 +52,7 @@ def public_point(key: ec.EllipticCurvePrivateKey | ec.EllipticCurvePublicKey) ->
 
 
 def encrypt(content: bytes, p256dh: str, auth: str) -> bytes:
-    """The content for the browser that has these keys. Raises `ValueError` for keys that are none."""
+    """Encrypt the content for the browser with these keys. Raises `ValueError` for invalid keys."""
     theirs, secret = unpadded(p256dh), unpadded(auth)
     if len(theirs) != POINT or len(secret) != AUTH:
         raise ValueError("the keys of the subscription do not have the right length")

@@ -1,7 +1,7 @@
-"""Reports of providers: what became of messages after they were accepted. They come in signed.
+"""Signed reports of providers about messages that they accepted.
 
-A provider that reports has `read_report`, which checks the signature and reads its own form. The form that
-Sexton understands by itself is JSON, signed as Standard Webhooks has it:
+A provider with reports has `read_report`, which checks the signature and reads its format. The standard
+format is JSON, signed as in Standard Webhooks:
 
     {"events": [{"event": "delivered", "key": "n_1", "at": "2027-03-01T09:00:00Z"}]}
 """
@@ -31,7 +31,7 @@ ReportKind = Literal["delivered", "bounced", "complained", "opened", "failed", "
 
 
 class DeliveryEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What became of one message. It is named by its key, or by the provider's own id."""
+    """An event of one message, which is identified by its key or by the id of the provider."""
 
     event: Annotated[ReportKind, about("What happened.")]
     key: Annotated[Annotated[str, Meta(max_length=500)] | None, about("The key of the message.")] = None
@@ -46,14 +46,14 @@ class DeliveryEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class DeliveryReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Some of them."""
+    """A list of events."""
 
     events: Annotated[list[DeliveryEvent], Meta(min_length=1, max_length=MOST_EVENTS)]
 
 
 class IncomingReport(msgspec.Struct, frozen=True):
-    """A request with a report. `url` is the one that the provider has asked, as people reach it; names of
-    headers are in lower case."""
+    """A request with a report. `url` is the public URL that the provider called; names of headers are in
+    lower case."""
 
     url: str
     query: Mapping[str, str]
@@ -62,14 +62,14 @@ class IncomingReport(msgspec.Struct, frozen=True):
 
 
 class BadSignature(SextonError):
-    """A report that the provider has not signed, or that is too old."""
+    """The report is not signed by the provider, or is too old."""
 
     def __init__(self, why: str) -> None:
         super().__init__("bad_signature", why, hint="sign it with the secret of the provider's configuration")
 
 
 def read_standard_report(report: IncomingReport, secrets: Sequence[str]) -> list[DeliveryEvent]:
-    """The events of a report signed as Standard Webhooks has it, with one of these secrets."""
+    """The events of a report that is signed as in Standard Webhooks, with one of these secrets."""
     check_standard_signature(report, secrets)
     found = decoded(report.body, DeliveryReport, code="bad_value").events
     for number, each in enumerate(found):
@@ -98,7 +98,7 @@ def check_standard_signature(report: IncomingReport, secrets: Sequence[str]) -> 
 
 
 def _key(secret: str) -> bytes:
-    """`whsec_` and base64, or any other text as it is."""
+    """The key of a secret: base64 after `whsec_`, or the text itself."""
     if secret.startswith(PREFIX):
         try:
             return base64.b64decode(secret.removeprefix(PREFIX), validate=True)

@@ -1,4 +1,4 @@
-"""E-mail over SMTP: a few connections that are kept, and the messages of a batch shared among them."""
+"""E-mail by SMTP: keeps a few connections, and shares the messages of a batch among them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from sexton.security.placeholder import PLACEHOLDER, secret_names
 log = logging.getLogger("sexton")
 
 CONNECTIONS = 8
-# One more connection is opened for so many messages that wait.
+# One more connection is opened for each of this many waiting messages.
 MESSAGES_EACH = 4
 IDLE_SECONDS = 20.0
-# How often a message is given to another connection after one broke before its content.
+# The most connections that are tried for a message, if they break before its content.
 MOST_TRIES = 3
 CANNOT_CONNECT = (OSError, TimeoutError, ValueError, SextonError, aiosmtplib.SMTPException)
 
@@ -65,7 +65,7 @@ class SmtpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class InstallationSmtpConfig(SmtpConfig, frozen=True, kw_only=True):
-    """That of the setting `smtp_url`: the operator may reach any host, and gives the password as it is."""
+    """The configuration of the setting `smtp_url`: it may use any host, and has the password in clear."""
 
     def __post_init__(self) -> None:
         """The settings were checked."""
@@ -151,7 +151,7 @@ class SmtpProvider(ChannelProvider):
         return self._config.bounces_to or self._sender.address
 
     async def connect(self) -> MailConnection:
-        """One that was kept, or a new one."""
+        """A kept connection, or a new one."""
         while self._idle:
             connection = self._idle.pop()
             if connection.timer is not None:
@@ -187,7 +187,7 @@ class SmtpProvider(ChannelProvider):
 
 
 class _Post:
-    """The messages of a batch, shared among connections."""
+    """Shares the messages of a batch among connections."""
 
     def __init__(self, provider: SmtpProvider, batch: Sequence[Outgoing]) -> None:
         self._provider = provider
@@ -198,7 +198,7 @@ class _Post:
         self._connection: MailConnection | None = None
 
     async def work(self) -> None:
-        """Send on one connection after another until nothing waits, or none can be made."""
+        """Send on one connection after another, until no message waits or no connection can be opened."""
         while self._waiting:
             async with self._provider.slots:
                 if not self._waiting:
@@ -251,7 +251,7 @@ class _Post:
         self._results[mail.place] = result
 
     def _back(self, mail: Mail, why: str) -> None:
-        """It was not sent: another connection may take it, a few times."""
+        """The message was not sent: try it on another connection, a few times."""
         tries = self._tries[mail.place] = self._tries.get(mail.place, 0) + 1
         if tries >= MOST_TRIES:
             self._results[mail.place] = Failed(
@@ -261,7 +261,7 @@ class _Post:
             self._waiting.appendleft(mail.place)
 
     def _give_up(self, failed: Failed) -> None:
-        """No connection: what waits was not sent."""
+        """Without a connection, all waiting messages have failed."""
         while self._waiting:
             self._results[self._waiting.popleft()] = failed
 
@@ -275,6 +275,6 @@ def _connect_failure(error: Exception) -> Failed:
 
 
 def _host_name() -> str:
-    """Who we say we are. Not looked up: a slow name server must not keep mail from going out."""
+    """Our name for EHLO. It is not resolved: a slow name server must not delay mail."""
     name = socket.gethostname()
     return name if name.isascii() and name.replace("-", "").replace(".", "").isalnum() else "localhost"

@@ -1,12 +1,11 @@
-"""A connection to a mail server on which many messages go one after the other.
+"""A connection to a mail server that sends many messages one after the other.
 
-aiosmtplib connects, encrypts and signs in. Then the connection is ours: where the server offers PIPELINING
-(RFC 2920) the envelope of the next message goes with the content of this one, which makes one round trip for
-a message instead of four.
+aiosmtplib connects, encrypts and logs in. Then this module uses the connection directly: if the server offers
+PIPELINING (RFC 2920), the envelope of the next message is sent with the content of this one, so a message
+takes one round trip instead of four.
 
-What became of a message is certain, except in one place: from the first byte of its content until the reply
-to its end. If the connection breaks there, only that message is unclear. The one whose envelope went with it
-was not sent, and is given back.
+The result of a message is unclear only if the connection breaks between the first byte of its content and the
+reply to its end. The next message, whose envelope was sent with it, was then not sent and is given back.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from sexton.notifications.channels.mime import dotted
 CONNECT_SECONDS = 15.0
 CONTEXT_SECONDS = 60.0
 COMMAND_SECONDS = 60.0
-# A server may scan the message before it answers.
+# A server may scan the message before it replies.
 CONTENT_SECONDS = 300.0
 LARGEST_REPLY = 64 * 1024
 CLOSING = 421
@@ -41,18 +40,18 @@ GO_ON = 354
 
 
 class ConnectionLost(ConnectionError):
-    """The server closed the connection, or said that it will."""
+    """The server closed the connection, or announced that it will."""
 
 
 @dataclass(slots=True)
 class Mail:
-    """A message as it goes over the wire. `place` is the caller's."""
+    """A message for the wire. `place` is for the caller."""
 
     place: int
     sender: bytes
     recipient: bytes
     content: bytes
-    #: What follows MAIL FROM:<…>, such as BODY=8BITMIME.
+    #: The parameters after MAIL FROM:<…>, such as BODY=8BITMIME.
     options: bytes = b""
     #: How often it was given back.
     tries: int = 0
@@ -124,7 +123,7 @@ class Replies(asyncio.Protocol):
 
 
 class MailConnection:
-    """One connection; `send` it as many messages as there are, then keep it or close it."""
+    """One connection. It can `send` any number of messages."""
 
     def __init__(self, transport: asyncio.Transport, extensions: dict[str, str]) -> None:
         self._transport = transport
@@ -139,7 +138,7 @@ class MailConnection:
 
     @classmethod
     async def open(cls, address: SmtpAddress, guard: Guard, *, name: str) -> MailConnection:
-        """Connect to an address that may be reached, and sign in. `name`: who we say we are."""
+        """Connect to a checked address, and log in. `name` is our name for EHLO."""
         async with asyncio.timeout(CONNECT_SECONDS):
             peer = await _dial(address, guard)
             client = aiosmtplib.SMTP(
@@ -161,7 +160,7 @@ class MailConnection:
                     raise ConnectionLost("the server closed the connection")
                 return cls(transport, dict(client.esmtp_extensions))
             except BaseException:
-                # The transport owns the socket, once there is one.
+                # The transport, once it exists, owns the socket.
                 transport = client.transport
                 client.close()
                 if transport is None:
@@ -180,13 +179,13 @@ class MailConnection:
         done: Callable[[Mail, SendResult], None],
         back: Callable[[Mail, str], None],
     ) -> None:
-        """Send what `take` gives until it gives None. `done` is told what became of each, `back` which one
-        was not sent because the connection broke; that is raised."""
+        """Send the messages that `take` returns until it returns None. Calls `done` with each result, and
+        `back` with a message that was not sent because the connection broke; then raises `ConnectionLost`."""
         mail = take()
         if mail is not None:
             self._write_envelope(mail)
         while mail is not None:
-            # What is certain of this one, and of the one after, if the connection breaks now.
+            # The state of this message and the next one, for the case that the connection breaks.
             following: Mail | None = None
             begun = False
             try:
@@ -198,7 +197,7 @@ class MailConnection:
                     result = await self._send_content(mail, following)
                 else:
                     if goes_on:
-                        # The server wants a message though no recipient is left: an empty one.
+                        # The server expects a message although no recipient is left: send an empty one.
                         self._transport.write(b".\r\n")
                     else:
                         self._transport.write(b"RSET\r\n")
@@ -224,7 +223,7 @@ class MailConnection:
             mail = following
 
     async def quit(self) -> None:
-        """Politely, if the server answers."""
+        """Send QUIT, and close the connection."""
         if self.usable:
             self._transport.write(b"QUIT\r\n")
             try:
@@ -235,7 +234,7 @@ class MailConnection:
         self.abort()
 
     async def check(self) -> None:
-        """Whether the server still answers."""
+        """Raise if the server does not reply to NOOP."""
         self._transport.write(b"NOOP\r\n")
         async with asyncio.timeout(COMMAND_SECONDS):
             await self._next()
@@ -247,12 +246,12 @@ class MailConnection:
             self._transport.abort()
 
     def _write_envelope(self, mail: Mail) -> None:
-        """With pipelining all of it, else its first command."""
+        """Write the whole envelope with pipelining, else its first command."""
         envelope = mail.envelope
         self._transport.write(b"".join(envelope) if self.pipelining else envelope[0])
 
     async def _envelope_replies(self, mail: Mail) -> tuple[SendResult | None, bool]:
-        """What the server said to the envelope if it is a refusal, and whether it waits for content."""
+        """The refusal of the envelope, if any, and whether the server waits for content."""
         refused: SendResult | None = None
         for number, command in enumerate(("MAIL", "RCPT", "DATA")):
             if number and not self.pipelining:
@@ -279,7 +278,7 @@ class MailConnection:
                 self._transport.write(following.envelope[0])
             return Accepted()
         if code == CLOSING:
-            # Not this message, for certain; the one after finds the connection closed.
+            # This message was certainly not accepted; the next one finds the connection closed.
             return refusal(code, text, "the message")
         if following is not None and not self.pipelining:
             self._transport.write(following.envelope[0])
@@ -293,7 +292,7 @@ class MailConnection:
 
 
 async def _dial(address: SmtpAddress, guard: Guard) -> socket.socket:
-    """A connected socket: what was checked is what is dialled."""
+    """Connect a socket to an address that the guard has checked."""
     loop = asyncio.get_running_loop()
     failed: OSError = OSError(f"{address.host} has no address")
     for found in await guard.resolve(address.host, address.port):
@@ -320,8 +319,8 @@ def _context(address: SmtpAddress) -> ssl.SSLContext:
 
 @lru_cache(maxsize=100)
 def _made_context(ca: str | None, cert: str | None, key: str | None, _minute: int) -> ssl.SSLContext:
-    """Reading the system's authorities takes longer than a hundred messages. Files are read anew after a
-    while."""
+    """A cached TLS context: reading the system's certificates takes longer than a hundred messages. After a
+    minute the files are read again."""
     return make_context(ca, cert, key)
 
 
@@ -339,6 +338,6 @@ async def _encrypt(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
 
 
 async def _sign_in(client: aiosmtplib.SMTP, address: SmtpAddress) -> None:
-    # A server that does not ask who we are needs no password: it says so when it refuses a message.
+    # A server that does not offer AUTH needs no password.
     if address.user is not None and client.supports_extension("auth"):
         await client.login(address.user, address.password or "")

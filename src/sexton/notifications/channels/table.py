@@ -1,7 +1,7 @@
 """The table of kinds of provider.
 
 Sexton's own are listed here. Installed packages add theirs by entry points of the group `sexton.channels`,
-and the setting `channels` names others by their dotted paths. A kind that was loaded stays.
+and the setting `channels` names others by their dotted paths. A loaded kind stays loaded.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger("sexton")
 
 GROUP = "sexton.channels"
 HERE = "sexton.notifications.channels"
-# By path: processes that send nothing do not import what sending needs.
+# By path, so that processes that do not send do not import the clients.
 BUILT_IN = {
     "null": f"{HERE}.null:NullProvider",
     "file": f"{HERE}.file:FileProvider",
@@ -38,20 +38,20 @@ BUILT_IN = {
 
 @cache
 def provider_kinds() -> dict[str, type[ChannelProvider]]:
-    """Every kind of provider that this process knows, by name."""
+    """All kinds of provider of this process, by name."""
     table: dict[str, type[ChannelProvider]] = {name: resolve_name(path) for name, path in BUILT_IN.items()}
     for entry in entry_points(group=GROUP):
         try:
             _add(table, entry.name, entry.load())
         except Exception:
-            # A broken package must not keep the providers of others from working.
+            # A broken package must not disable other providers.
             log.exception("the provider %s of the entry point %s cannot be loaded", entry.value, entry.name)
     return table
 
 
 def load_channels(settings: Settings) -> None:
-    """Load every kind, with those that the setting `channels` names. `InvalidField` names one that cannot be
-    loaded. A process does this when it starts: later its files may be those of another release."""
+    """Load all kinds, with those of the setting `channels`. Raises `InvalidField` for a kind that cannot be
+    loaded. A process does this when it starts, because its files may later be those of another release."""
     provider_kinds()
     for name, path in settings.channel_paths().items():
         try:

@@ -1,4 +1,4 @@
-"""A provider, tried out: the other side is reached, or one message is sent to an address."""
+"""Tests a provider: connects to it, or sends one message to an address."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ProviderTrial(msgspec.Struct, frozen=True, kw_only=True):
 async def try_provider(
     context: Context, settings: Settings, name: str, address: str | None = None
 ) -> ProviderTrial:
-    """Nothing is kept but that it was tried."""
+    """Test a provider. Only the audit keeps that it was tested."""
     async with opened_providers(context.database, settings) as providers:
         found = await providers.find(context.namespace, name)
         await record(context, "provider.tested", name, name, detail={"sent": address is not None})

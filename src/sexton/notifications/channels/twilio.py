@@ -1,4 +1,5 @@
-"""SMS by Twilio, and by what speaks like it. Delivery is reported, signed with the token of the account."""
+"""SMS by Twilio, and by services with the same API. Deliveries are reported, signed with the token of the
+account."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from sexton.targets.http.outbound import Reply
 
 HOST = "https://api.twilio.com"
 MOST_FIELDS = 100
-#: Codes that say that the number cannot get messages: not a number, no mobile, unsubscribed.
+#: Codes for numbers that cannot get messages: not a number, no mobile, unsubscribed.
 GONE = frozenset({21211, 21214, 21217, 21610, 21614})
 STATUSES: dict[str, ReportKind] = {
     "delivered": "delivered",
@@ -100,7 +101,7 @@ class TwilioProvider(HttpProvider):
         fields = dict(form)
         kind = STATUSES.get(fields.get("MessageStatus", fields.get("SmsStatus", "")))
         if kind is None:
-            return []  # queued, sent: known already
+            return []  # queued, sent: nothing new
         code = fields.get("ErrorCode") or None
         return [
             DeliveryEvent(
@@ -113,7 +114,7 @@ class TwilioProvider(HttpProvider):
         ]
 
     def _callback(self, message: Outgoing) -> str | None:
-        """Where delivery is reported; None: people cannot reach this installation."""
+        """The URL for reports of delivery; None if this installation has no public address."""
         origin = self.services.settings.public_origin()
         if origin is None:
             return None
@@ -126,7 +127,7 @@ def _result(reply: Reply) -> SendResult:
     found = data if isinstance(data, dict) else {}
     if 200 <= reply.status < 300:
         sid = found.get("sid")
-        # A 2xx whose body was cut short has still taken the message.
+        # A 2xx with a truncated body has still accepted the message.
         return Accepted(sid if isinstance(sid, str) else None)
     said, code = found.get("message"), found.get("code")
     result = judged(reply, said=f"{code}: {said}" if said else None)

@@ -1,4 +1,4 @@
-"""Web Push: to the browsers of a recipient, by the push service of each, encrypted for the browser alone."""
+"""Web Push: sends messages to browsers by their push services, encrypted for the browser."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sexton.refusal import about
 from sexton.security.binding import Use
 from sexton.targets.http.outbound import Reply
 
-# A day is the most that push services take.
+# Push services accept at most a day.
 TOKEN_SECONDS = 12 * 3600
 RENEW_SECONDS = 3600
 MOST_TOKENS = 1000
@@ -92,7 +92,7 @@ class WebPushProvider(HttpProvider):
             "Content-Type": "application/octet-stream",
             "TTL": str(self._config.ttl_seconds),
             "Urgency": "normal",
-            # Of two with the same topic that wait for a browser, the push service keeps one.
+            # The push service keeps only one of several waiting messages with the same topic.
             "Topic": padless(sha256(message.key.encode()).digest()[:24]),
             "Authorization": f"vapid t={self._token(endpoint, key)}, k={padless(public_point(key))}",
         }
@@ -112,7 +112,7 @@ class WebPushProvider(HttpProvider):
         return f"the key that browsers subscribe with (applicationServerKey): {padless(public_point(key))}"
 
     async def _private_key(self) -> ec.EllipticCurvePrivateKey:
-        """It signs here, and goes nowhere."""
+        """The private key. It is used here and never sent."""
         use = Use(SECRET_KIND, (), self.services.namespace)
         text = await self.services.secrets.reveal(self._config.private_key, use)
         if self._key is None or self._key[0] != text:
@@ -126,7 +126,7 @@ class WebPushProvider(HttpProvider):
         return self._key[1]
 
     def _token(self, endpoint: str, key: ec.EllipticCurvePrivateKey) -> str:
-        """Signed for the push service of an endpoint, and used for an hour."""
+        """A token for the push service of an endpoint, cached for an hour."""
         parts = urlsplit(endpoint)
         audience = f"{parts.scheme}://{parts.netloc}"
         now = clock.now().timestamp()

@@ -1,5 +1,6 @@
-"""A message as a webhook: posted to the recipient's own address, or to one of the configuration, signed as
-Standard Webhooks has it. The id of the webhook is the key of the message, by which it is known again."""
+"""Sends a message as a webhook, to the address of the recipient or of the configuration, signed as in
+Standard Webhooks. The id of the webhook is the key of the message, by which a receiver recognises a
+repetition."""
 
 from __future__ import annotations
 

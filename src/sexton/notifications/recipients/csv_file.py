@@ -1,4 +1,4 @@
-"""Recipients from CSV: the first line names the columns."""
+"""Reads recipients from CSV; the first line names the columns."""
 
 from __future__ import annotations
 

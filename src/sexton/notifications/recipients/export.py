@@ -1,4 +1,4 @@
-"""What is kept about a recipient, for that person."""
+"""All stored data about a recipient, for that person."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_MESSAGES = 1000
 
 
 class RecipientExport(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of a recipient."""
+    """All stored data about a recipient."""
 
     recipient: Annotated[RecipientView, about("The recipient.")]
     notifications: Annotated[list[NotificationView], about("The latest messages.")]

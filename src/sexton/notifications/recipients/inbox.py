@@ -1,5 +1,5 @@
-"""The inbox of a recipient: what the channel in_app has sent. Read by the recipient's own application, with a
-token that opens this one inbox for a while."""
+"""The inbox of a recipient: the messages of the channel in_app. The recipient's application reads it with a
+token that opens only this inbox, for a limited time."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Unread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MarkSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Which messages of an inbox become what."""
+    """Which messages of an inbox to mark, and how."""
 
     item_ids: Annotated[
         Annotated[list[str], Meta(max_length=500)] | None,
@@ -77,7 +77,7 @@ class MarkSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 
 class _Pass(msgspec.Struct, frozen=True, array_like=True):
-    """What a token says."""
+    """The content of a token."""
 
     namespace: str
     user_id: str
@@ -88,7 +88,7 @@ class _Pass(msgspec.Struct, frozen=True, array_like=True):
 async def create_inbox_token(
     context: Context, user_id: str, spec: InboxTokenSpec, source: str | None = None
 ) -> InboxToken:
-    """Let an application read and mark the inbox of a recipient. `source` names the key for secrets."""
+    """Create a token to read and mark the inbox of a recipient. `source` names the key for secrets."""
     check_text(user_id, "user_id", 500)
     pepper = await read_pepper(context.database, source, context.connection)
     expires_at = (await context.time()).replace(microsecond=0) + timedelta(seconds=spec.seconds)
@@ -99,7 +99,7 @@ async def create_inbox_token(
 
 
 def read_inbox_token(context: Context, token: str, pepper: bytes) -> tuple[str, str, datetime] | None:
-    """The namespace and the recipient whose inbox a token opens, and until when; None: it opens none."""
+    """The namespace and the recipient of a token, and its end; None if the token is not valid."""
     if len(token) > LONGEST_TOKEN:
         return None
     content = unseal(KIND, token, pepper)
@@ -136,7 +136,7 @@ async def count_unread(context: Context, user_id: str) -> Unread:
 
 @command
 async def mark_inbox(context: Context, user_id: str, spec: MarkSpec) -> list[InboxItem]:
-    """Mark messages as read or archived, or take that back; those that were marked."""
+    """Mark messages as read or archived, or remove these marks. Returns the changed messages."""
     if spec.read is None and spec.archived is None:
         raise InvalidField(
             "nothing_given", "neither read nor archived is given", field="read", hint="write true or false"
@@ -157,7 +157,8 @@ async def mark_inbox(context: Context, user_id: str, spec: MarkSpec) -> list[Inb
 
 @command
 async def expire_inbox(context: Context) -> int:
-    """Delete what the inboxes of a namespace keep no longer; how many, at most so many at a time."""
+    """Delete expired messages from the inboxes of a namespace; returns how many, at most
+    `EXPIRED_AT_ONCE`."""
     return int(await context.fetchval("inbox/expire", limit=EXPIRED_AT_ONCE))
 
 

@@ -1,7 +1,7 @@
-"""Inboxes, live: one look at the database a second for all that are watched in a process.
+"""Live inboxes: one query per second for all inboxes that are watched in a process.
 
-A watcher gets each new message once and the number of unread ones whenever it changes, also if another
-process or another tab made the change. A process without watchers asks nothing.
+A watcher gets each new message once, and the number of unread messages whenever it changes, also by another
+process or another tab. A process without watchers sends no queries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_WAITING = 1000
 
 
 class InboxEvent(msgspec.Struct, frozen=True):
-    """A new message, or another number of unread ones."""
+    """A new message, or a changed number of unread messages."""
 
     number: int
     item: InboxItem | None = None
@@ -38,11 +38,11 @@ class InboxEvent(msgspec.Struct, frozen=True):
 class _Watcher:
     namespace: str
     user_id: str
-    #: The last message that it knows; None: whatever is there when it comes is known.
+    #: The last message that the watcher knows; None: it knows all that exist when it starts.
     after: int | None
     unread: int | None = None
     seen: set[int] = field(default_factory=set)
-    #: None: there will be no more.
+    #: None: no more events follow.
     events: asyncio.Queue[InboxEvent | None] = field(default_factory=lambda: asyncio.Queue(MOST_WAITING))
 
 
@@ -56,7 +56,7 @@ class InboxFeed:
     async def watch(
         self, namespace: str, user_id: str, after: int | None = None
     ) -> AsyncIterator[asyncio.Queue[InboxEvent | None]]:
-        """What comes from now on; or from the message `after` on, of the latest."""
+        """The queue of events from now on, or after the message `after`."""
         watcher = _Watcher(namespace, user_id, after)
         self._watchers.add(watcher)
         if self._task is None or self._task.done():
@@ -67,7 +67,7 @@ class InboxFeed:
             self._watchers.discard(watcher)
 
     def stop(self) -> None:
-        """Let the watchers go."""
+        """Tell all watchers that no more events follow."""
         for watcher in self._watchers:
             _tell(watcher, None)
 
@@ -81,14 +81,14 @@ class InboxFeed:
             try:
                 await self.look()
             except Unavailable as error:
-                log.debug("inboxes are not looked at: %s", error)
+                log.debug("the inboxes cannot be read: %s", error)
             except Exception:
-                # Those who watch would wait for ever.
+                # Without this loop the watchers would wait for ever.
                 log.exception("cannot read the inboxes")
             await clock.sleep(LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Tell the watchers what is new."""
+        """Query once, and send the news to the watchers."""
         watchers = list(self._watchers)
         keys = sorted({(each.namespace, each.user_id) for each in watchers})
         rows = await self._database.fetch(
@@ -108,7 +108,7 @@ class InboxFeed:
                 if (row["namespace"], row["user_id"]) == (watcher.namespace, watcher.user_id)
             ]
             if watcher.after is None:
-                # A number that is given out earlier may be committed later: all of the latest are remembered.
+                # A smaller number may be committed later than a larger one: remember all of the latest.
                 watcher.after = 0
                 watcher.seen = {row["id"] for row in mine}
             fresh = [row for row in mine if row["id"] > watcher.after and row["id"] not in watcher.seen]
@@ -123,6 +123,6 @@ class InboxFeed:
 
 def _tell(watcher: _Watcher, event: InboxEvent | None) -> None:
     if watcher.events.full():
-        # It does not read: it starts anew from what it has.
+        # The watcher does not read: drop its oldest event.
         watcher.events.get_nowait()
     watcher.events.put_nowait(event)

@@ -1,7 +1,7 @@
-"""Quiet hours: ranges of the week on the recipient's wall clock in which nothing is sent.
+"""Quiet hours: ranges of the week, in the recipient's local time, in which no message is sent.
 
-It is quiet whenever the recipient's clock shows a quiet time. When clocks go back, that includes the second
-time at which it shows it; when they go forward, the times that it jumps over do not exist.
+It is quiet whenever the recipient's clock shows a quiet time. When clocks go back, this applies to both times
+at which the clock shows it; when they go forward, the skipped times do not exist.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ WEEK = 7
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EVERY_DAY = frozenset(range(WEEK))
 TIME = re.compile(r"([01][0-9]|2[0-4]):([0-5][0-9])")
-# No message is held longer than this: a week without a minute in which it may go is refused.
+# The most steps of a search. They suffice, because quiet hours that fill the whole week are refused.
 MOST_STEPS = 64
 
 
 class DayRange(NamedTuple):
-    """Seconds of the day, from `start` up to `end`; beyond midnight if the end is not after the start."""
+    """Seconds of the day from `start` up to `end`. If the end is not after the start, it is on the next
+    day."""
 
     start: int
     end: int
@@ -47,12 +48,12 @@ Ranges = tuple[DayRange, ...]
 
 @lru_cache(maxsize=4096)
 def ranges_of(text: str) -> Ranges:
-    """From what is stored."""
+    """Ranges from stored JSON."""
     return read_ranges(msgspec.json.decode(text, type=QuietRange | list[QuietRange] | None))
 
 
 def read_ranges(spec: QuietRange | list[QuietRange] | None, field: str = "quiet_hours") -> Ranges:
-    """From what people write, or a refusal."""
+    """Ranges from a specification. Raises `InvalidField`."""
     given = [] if spec is None else spec if isinstance(spec, list) else [spec]
     ranges = tuple(
         _read(each, field if given is not spec else f"{field}[{n}]") for n, each in enumerate(given)
@@ -68,14 +69,14 @@ def read_ranges(spec: QuietRange | list[QuietRange] | None, field: str = "quiet_
 
 
 def is_quiet(ranges: Ranges, wall: int) -> bool:
-    """Whether it is quiet when the clock on the wall shows `wall`."""
+    """Whether it is quiet when the wall clock shows `wall`."""
     day, second = divmod(wall, DAY)
     weekday = weekday_of(day)
     return any(each.holds(weekday, second) for each in ranges)
 
 
 def quiet_until(ranges: Ranges, place: Zone, at: int) -> int | None:
-    """When the quiet hours end that hold at an instant; None if it is not quiet."""
+    """The end of the quiet hours at an instant; None if it is not quiet."""
     if not is_quiet(ranges, at + place.period(at).offset):
         return None
     for _ in range(MOST_STEPS):
@@ -83,13 +84,13 @@ def quiet_until(ranges: Ranges, place: Zone, at: int) -> int | None:
         wall = at + period.offset
         if not is_quiet(ranges, wall):
             return at
-        # The clock shows the end of a range that holds now, or it is changed before that.
+        # Go to the end of a present range, or to a clock change before it.
         at = min(_end(ranges, wall) - period.offset, period.end)
-    raise AssertionError("quiet hours without an end were let through")
+    raise AssertionError("quiet hours without an end were accepted")
 
 
 def open_from(ranges: Ranges, place: Zone, at: int) -> int | None:
-    """When the next of these ranges begins, if none of them holds at an instant; None if one does."""
+    """The start of the next range, if the instant is in none of them; None if it is in one."""
     if not ranges or is_quiet(ranges, at + place.period(at).offset):
         return None
     for _ in range(MOST_STEPS * WEEK):
@@ -98,7 +99,7 @@ def open_from(ranges: Ranges, place: Zone, at: int) -> int | None:
         if is_quiet(ranges, wall):
             return at
         at = min(_start(ranges, wall) - period.offset, period.end)
-    raise AssertionError("ranges without a beginning were let through")
+    raise AssertionError("ranges without a beginning were accepted")
 
 
 def instant(at: int) -> datetime:
@@ -106,7 +107,7 @@ def instant(at: int) -> datetime:
 
 
 def _end(ranges: Ranges, wall: int) -> int:
-    """The end, on the wall, of a range that holds now."""
+    """The end of a present range, on the wall clock."""
     day, second = divmod(wall, DAY)
     weekday = weekday_of(day)
     held = [each for each in ranges if each.holds(weekday, second)]
@@ -117,7 +118,7 @@ def _end(ranges: Ranges, wall: int) -> int:
 
 
 def _start(ranges: Ranges, wall: int) -> int:
-    """The next beginning of a range, on the wall."""
+    """The next start of a range, on the wall clock."""
     day = wall // DAY
     return min(
         found

@@ -1,4 +1,4 @@
-"""Recipients: who gets messages, where, and when not."""
+"""Recipients: addresses, zone, language, quiet hours, opt-outs, caps and custom fields."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ class ErasureView(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def put_recipient(context: Context, user_id: str, spec: RecipientSpec) -> RecipientView:
-    """Make a recipient, or make one what the specification says."""
+    """Create or replace a recipient."""
     check_user_id(user_id)
     columns = columns_of(spec)
     [row] = await context.fetch("recipients/put", user_id=user_id, **columns)
     await follow_recipients(context, [user_id])
-    # The audit says what was changed, not to what: it outlasts the recipient.
+    # The audit names the fields without values, because it outlasts the recipient.
     context.changed(
         "recipient.created" if row["created"] else "recipient.changed",
         user_id,
@@ -84,7 +84,7 @@ async def change_recipient(context: Context, user_id: str, changes: Mapping[str,
     stored = {name: _loaded(row, name) for name in COLUMNS}
     for name in changes:
         if name not in COLUMNS:
-            converted(dict(changes), RecipientSpec)  # which refuses it
+            converted(dict(changes), RecipientSpec)  # raises for the unknown field
     return await put_recipient(context, user_id, converted({**stored, **changes}, RecipientSpec))
 
 
@@ -103,7 +103,7 @@ async def list_recipients(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[RecipientView]:
-    """In the order of their ids, or the reverse; with `search`, those whose id begins with it."""
+    """Recipients by their ids, or the reverse; `search` is a prefix of the id."""
     rising = sort == "user_id"
     start = "" if rising else LAST_CHARACTER
     rows = await context.fetch(
@@ -125,8 +125,8 @@ async def count_recipients(context: Context, *, search: str = "") -> Total:
 
 @command
 async def import_recipients(context: Context, lines: Sequence[RecipientLine | bytes | str]) -> int:
-    """Make or change a chunk of recipients, all or none; how many are new. What a line leaves out stays as it
-    is; of two lines for one recipient the later one counts."""
+    """Create or change a chunk of recipients, all or none; returns the number of new ones. Fields that a line
+    leaves out stay; of two lines for one recipient the later one counts."""
     if len(lines) > MOST_LINES:
         hint = f"send at most {MOST_LINES} at a time"
         raise InvalidField("too_many", f"{len(lines)} recipients in one chunk", field="lines", hint=hint)
@@ -136,14 +136,14 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
         found[user_id] = columns if before is None else tuple(map(_later, columns, before))
     if not found:
         return 0
-    # In one order, so that two imports do not wait for each other in a circle.
+    # In a fixed order, so that two imports cannot deadlock.
     users = sorted(found)
     arrays = zip(*(found[user] for user in users), strict=True)
     new = await context.fetchval(
         "recipients/import",
         user_ids=users,
         **{
-            # An array that is shorter than the others is filled up with nulls.
+            # `unnest` fills up an array that is shorter than the others with nulls.
             name if name.endswith("s") else f"{name}s": []
             if column.count(None) == len(column)
             else list(column)
@@ -157,8 +157,8 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
 
 @command
 async def erase_recipient(context: Context, user_id: str, *, reason: str | None = None) -> ErasureView:
-    """Remove all traces of a person: the recipient, the messages with all that became of them, and what was
-    kept about the addresses. The audit certifies it."""
+    """Remove all data about a person: the recipient, the messages with their events, and the suppressions of
+    the addresses. An audit entry certifies it."""
     now = await context.time()
     recurring = await forget_recipient(context, user_id)
     [row] = await context.fetch("recipients/erase", user_id=user_id)
@@ -182,7 +182,7 @@ def check_user_id(user_id: str) -> None:
 
 
 def columns_of(spec: RecipientSpec) -> dict[str, Any]:
-    """What is stored, once it is clear that it can be used."""
+    """The columns of a specification, after checks."""
     if spec.timezone is not None:
         find_zone(spec.timezone)
     if spec.quiet_hours is not None:
@@ -217,7 +217,7 @@ def check_cap(per: str, field: str) -> None:
 def check_email(text: str, field: str = "email") -> str:
     if not EMAIL.fullmatch(text):
         raise InvalidField(
-            "bad_address", f"{text!r} is no e-mail address", field=field, hint="such as ann@example.org"
+            "bad_address", f"{text!r} is not an e-mail address", field=field, hint="such as ann@example.org"
         )
     return text
 
@@ -226,7 +226,7 @@ def check_phone(text: str, field: str = "phone") -> str:
     number = re.sub(r"[\s().-]", "", text)
     if not PHONE.fullmatch(number):
         raise InvalidField(
-            "bad_address", f"{text!r} is no phone number", field=field, hint="such as +4915112345678"
+            "bad_address", f"{text!r} is not a phone number", field=field, hint="such as +4915112345678"
         )
     return number
 
@@ -264,7 +264,7 @@ def _bounded(value: Any, field: str) -> str | None:
         return None
     text = msgspec.json.encode(value)
     if b"\\u0000" in text:
-        refuse_nul(value, field)  # unless it is the text of a backslash and more
+        refuse_nul(value, field)  # it may also be an escaped backslash before u0000
     if len(text) > LARGEST_FIELDS:
         raise InvalidField(
             "too_large", f"{field} has {len(text):,} bytes", field=field, hint="at most 64 KiB"

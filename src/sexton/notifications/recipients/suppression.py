@@ -1,4 +1,4 @@
-"""Addresses that get nothing: hard bounces, complaints, and those who unsubscribed by their address."""
+"""Suppressed addresses, which get no messages: hard bounces, complaints, and unsubscribed addresses."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class SuppressionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 
 
 def normal_address(channel: str, address: Any) -> str:
-    """An address as suppressions have it: two ways to write the same mailbox are one."""
+    """The normal form of an address: different spellings of one mailbox become equal."""
     text = str(address).strip()
     return text.lower() if channel == "email" else "".join(text.split()) if channel == "sms" else text
 
@@ -39,7 +39,7 @@ def normal_address(channel: str, address: Any) -> str:
 async def list_suppressions(
     context: Context, *, channel: str | None = None, cursor: str | None = None, limit: int = 100
 ) -> Page[SuppressionView]:
-    """By channel and address."""
+    """Suppressions by channel and address."""
     after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
     rows = await context.fetch(
         "suppressions/list", channel=channel, after_channel=after[0], after_address=after[1], limit=limit + 1
@@ -52,7 +52,7 @@ async def list_suppressions(
 async def put_suppression(
     context: Context, channel: str, address: str, spec: SuppressionSpec
 ) -> SuppressionView:
-    """Send nothing to this address from now on. One that is there stays as it is."""
+    """Suppress an address from now on. An existing suppression stays unchanged."""
     check_text(channel, "channel", 63)
     normal = normal_address(channel, check_text(address, "address", LONGEST_ADDRESS))
     await context.execute(
@@ -68,7 +68,7 @@ async def put_suppression(
 
 @command
 async def delete_suppression(context: Context, channel: str, address: str) -> None:
-    """Send to this address again."""
+    """Allow messages to an address again."""
     normal = normal_address(channel, address)
     reason = await context.fetchval("suppressions/delete", channel=channel, address=normal)
     if reason is None:

@@ -1,8 +1,8 @@
-"""One-click unsubscribing (RFC 8058): a signed link in every e-mail, which mail programs post to.
+"""One-click unsubscribing (RFC 8058): every e-mail has a signed link to which mail programs post.
 
-The link says who unsubscribes from what, sealed with the installation's own key; nothing is stored for it. A
-recipient opts out of the topic of the message, or of the channel if it had none. An address without a
-recipient is suppressed.
+The link contains who unsubscribes from what, sealed with the key of the installation; nothing is stored for
+it. A recipient opts out of the topic of the message, or of the channel if it has no topic. An address without
+a recipient is suppressed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PATH = "/api/v1/notifications/unsubscribe"
 
 
 class Unsubscription(msgspec.Struct, frozen=True, array_like=True):
-    """What a link says."""
+    """The content of a link."""
 
     namespace: str
     message_id: int
@@ -43,7 +43,7 @@ class Unsubscription(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class UnsubscribeLinks:
-    """Makes the links of an installation: `origin` is where people reach its API."""
+    """Makes the links of an installation. `origin` is the public address of its API."""
 
     origin: str
     pepper: bytes
@@ -57,13 +57,13 @@ class UnsubscribeLinks:
         address: Any,
         topic: str | None,
     ) -> str:
-        """With a recipient the address is of no importance."""
+        """The link of a message. The address is needed only without a recipient."""
         place = None if user_id is not None else str(address)
         link = Unsubscription(namespace, message_id, channel, user_id, place, topic)
         return f"{self.origin}{PATH}/{seal_link(link, self.pepper)}"
 
     def headers(self, namespace: str, channel: str, message: Outgoing) -> Mapping[str, str]:
-        """Those of an e-mail that mail programs show a button for."""
+        """The headers of an e-mail for which mail programs show a button."""
         url = self.url(
             namespace, channel, message.message_id, message.user_id, message.address, message.topic
         )
@@ -75,7 +75,7 @@ def seal_link(link: Unsubscription, pepper: bytes) -> str:
 
 
 def read_link(token: str, pepper: bytes) -> Unsubscription | None:
-    """What a link says; None if this installation has not made it."""
+    """Read a link; None if this installation has not made it."""
     content = unseal(KIND, token, pepper) if len(token) <= LONGEST else None
     if content is None:
         return None
@@ -87,7 +87,7 @@ def read_link(token: str, pepper: bytes) -> Unsubscription | None:
 
 @command
 async def unsubscribe(context: Context, link: Unsubscription) -> bool:
-    """Carry out what a link says; whether it was not so before."""
+    """Carry out a link. Returns whether this changed anything."""
     opt_out = {"channel": link.channel} | ({"topic": link.topic} if link.topic else {})
     if link.user_id is not None:
         changed = await context.fetchval(

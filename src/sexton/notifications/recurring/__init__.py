@@ -1,1 +1,1 @@
-"""Messages that come again: recurring notifications, digests, sequences."""
+"""Recurring notifications, digests and sequences."""

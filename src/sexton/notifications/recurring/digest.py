@@ -1,10 +1,10 @@
-"""Digests: events of a recipient are gathered, and sent as one message at the digest's time, or when there
-are enough of them.
+"""Digests collect events of a recipient, and send them as one message at the time of the digest, or when
+there are enough events.
 
-The message is made with the first event, for the next time of the digest where the recipient lives; further
-events are written into it while it is pending. Both happen with the gathering's row and the message locked,
-and each event names the one message that it is in. Once that is being submitted, the next event begins
-another one. So an event is in exactly one digest, whatever happens at the same time.
+The first event creates the message, for the next time of the digest in the recipient's zone. Further events
+are written into it while it is pending. Both happen with the row of the gathering and the message locked, and
+each event names its message. After the message is submitted, the next event creates another message. So an
+event is in exactly one digest, also with concurrent calls.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, refuse_nul
 
-# What further events may add to a message: it must not become larger than variables may be.
+# The largest event. A message with its events must not become larger than variables may be.
 LARGEST_EVENT = 16 * 1024
 
 
@@ -74,7 +74,7 @@ DIGESTS = NamedTable("digest", _show, "digests/get", "digests/put", "digests/lis
 
 @command
 async def put_digest(context: Context, name: str, spec: DigestSpec) -> DigestView:
-    """Make or change a digest. Messages that gather already keep their time."""
+    """Create or change a digest. Messages that already collect events keep their time."""
     now = await context.time()
     schedule_of(spec.schedule, "UTC", now.replace(tzinfo=None, second=0, microsecond=0))
     return await DIGESTS.put(
@@ -103,13 +103,13 @@ async def list_digests(context: Context, *, cursor: str | None, limit: int) -> P
 
 @command
 async def delete_digest(context: Context, name: str) -> None:
-    """It takes no more events. What has been gathered is sent at its time."""
+    """Delete a digest: it takes no more events. Collected events are sent at their time."""
     await DIGESTS.delete(context, name)
 
 
 @command
 async def add_event(context: Context, name: str, spec: DigestEventSpec) -> DigestEventView:
-    """Put an event into the next digest of its recipient; the same `event_id` twice is once."""
+    """Add an event to the next digest of its recipient. A repeated `event_id` is ignored."""
     digest = await DIGESTS.find(context, name)
     if not digest["is_active"]:
         raise Conflict(
@@ -152,16 +152,16 @@ async def add_event(context: Context, name: str, spec: DigestEventSpec) -> Diges
 
 
 async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec) -> int:
-    """The message that gathers from now on."""
+    """Create the message that collects events from now on."""
     zone = await zone_of(context, spec.user_id)
     now = await context.time()
-    # The anchor of a rule without a time of its own: midnight of the day on which the digest was written.
+    # The anchor of a rule without its own time: midnight of the day on which the digest was changed.
     start = digest["changed_at"].astimezone(find_zone(zone).info).replace(tzinfo=None)
     start = start.replace(hour=0, minute=0, second=0, microsecond=0)
     at = schedule_of(digest["schedule"], zone, start).next_after(now)
     if at is None:
         raise Conflict(
-            "digest_over", f"the digest {digest['name']} has no time to come", hint="change its schedule"
+            "digest_over", f"the digest {digest['name']} has no future time", hint="change its schedule"
         )
     given: dict[str, Any] = {
         "template_id": digest["template_id"],
@@ -180,11 +180,11 @@ async def _begin(context: Context, digest: asyncpg.Record, spec: DigestEventSpec
 
 
 async def _append(context: Context, gathering: asyncpg.Record, data: dict[str, Any]) -> int | None:
-    """Write an event into the message that gathers; None if there is none that can take it."""
+    """Add an event to the message that collects events; None if there is none, or it is full."""
     number: int | None = gathering["message_id"]
     if number is None:
         return None
-    # The timer first: it is what a worker locks.
+    # Lock the timer first, like workers.
     await context.execute("messages/lock_timers", message_ids=[number])
     row = await context.fetchrow("messages/lock", message_id=number)
     if row is None or row["status"] not in OPEN:

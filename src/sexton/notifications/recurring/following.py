@@ -1,5 +1,5 @@
-"""Recurring notifications follow their recipients: when a zone changes, and when a person is erased. Apart
-from the rest, because recipients know of it."""
+"""Changes of recurring notifications when the zone of a recipient changes, and when a recipient is erased. In
+a module of its own, because the module of recipients imports it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ MOST_FOLLOWED = 1000
 
 @command
 async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
-    """After recipients have changed: what follows their zones goes on in the new ones. How many did."""
+    """After recipients have changed, move the schedules that follow their zones to the new zones. Returns how
+    many."""
     rows = await context.fetch("recurring/list_astray", user_ids=list(user_ids), limit=MOST_FOLLOWED)
     for row in rows:
         await move_job(
@@ -42,7 +43,7 @@ async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
 
 @command
 async def forget_recipient(context: Context, user_id: str) -> int:
-    """Remove what recurs for a person, and its jobs; how many."""
+    """Delete the recurring notifications of a person, and their jobs; returns how many."""
     rows = await context.fetch("recurring/forget", user_id=user_id)
     for row in rows:
         await state.delete(context, encode_id("j", row["job_id"]), final=True)
@@ -75,7 +76,7 @@ async def move_job(
 
 
 def rule_text(rule: str, zone: str, starts_at: datetime) -> str:
-    """The schedule of a job: an RRULE begins on the wall clock at `starts_at`, cron has no beginning."""
+    """The schedule of a job: an RRULE starts at the local time `starts_at`; cron has no start."""
     text = rule.strip()
     if "FREQ=" not in text.upper():
         return text

@@ -1,4 +1,5 @@
-"""What a namespace keeps under a name: it is put, shown, listed and deleted, and each change is audited."""
+"""Named objects of a namespace, such as digests: put, get, list and delete them, with an audit entry for each
+change."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ View = TypeVar("View")
 
 @dataclass(frozen=True, slots=True)
 class NamedTable(Generic[View]):
-    """Things of one kind, and the statements that get, put, list and delete them."""
+    """Objects of one kind, and the statements that get, put, list and delete them."""
 
     noun: str
     show: Callable[[asyncpg.Record], View]
@@ -49,7 +50,7 @@ class NamedTable(Generic[View]):
         return await context.require(self.noun, name, self.getting, name=name)
 
     async def page(self, context: Context, cursor: str | None, limit: int) -> Page[View]:
-        """By name."""
+        """A page of objects by name."""
         rows = await context.fetch(self.listing, after=cursor or "", limit=limit + 1)
         return make_page([(row["name"], self.show(row)) for row in rows], limit)
 

@@ -1,9 +1,8 @@
-"""Notifications that recur: each is a job, and each of its firings makes one message, in the transaction that
+"""Recurring notifications: each is a job, and each of its runs creates one message, in the transaction that
 ends the run.
 
-The rule is kept on the wall clock. Without a zone of its own it is that of the recipient, and when that
-changes the job goes on in the new one: what has fired has fired, and the next one is at 09:00 where they live
-now.
+The rule is in local time. Without its own zone, it uses that of the recipient. When that zone changes, the
+job continues in the new zone: the next message is sent at 09:00 there.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ class RecurringView(msgspec.Struct, frozen=True, kw_only=True):
 
 @command
 async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringView:
-    """Make one, or raise `InvalidField`."""
+    """Create a recurring notification, or raise `InvalidField`."""
     if (spec.user_id is None) == (spec.address is None) and spec.user_id is None:
         raise InvalidField(
             "missing_field", "nothing says to whom", field="user_id", hint="give user_id or address"
@@ -123,7 +122,7 @@ async def list_recurring(
 
 @command
 async def change_recurring(context: Context, ref: str, changes: RecurringChanges) -> RecurringView:
-    """Change some fields. What has fired stays; messages that were made go out as they are."""
+    """Change some fields. Existing messages stay as they are."""
     row = await _find(context, ref, locked=True)
     before = _show(row)
     message = _changed_message(row, changes)
@@ -169,7 +168,7 @@ async def change_recurring(context: Context, ref: str, changes: RecurringChanges
 
 @command
 async def delete_recurring(context: Context, ref: str) -> None:
-    """Nothing more is sent. Messages that were made stay as they are."""
+    """Delete a recurring notification. Existing messages stay as they are."""
     row = await _find(context, ref, locked=True)
     await context.execute("recurring/delete", id=row["id"])
     await state.delete(context, encode_id("j", row["job_id"]), final=True)
@@ -183,10 +182,10 @@ async def delete_recurring(context: Context, ref: str) -> None:
 
 
 async def fire(context: Context, run: RunContext, number: int) -> Outcome:
-    """Make the message of an occurrence. It and the end of the run are one transaction."""
+    """Create the message of an occurrence, in the transaction that ends the run."""
     row = await context.fetchrow("recurring/get_of_run", id=number, job_id=run.job)
     if row is None or not row["is_active"]:
-        return Cancel("the notification is not planned any more")
+        return Cancel("the notification is no longer planned")
     own = replace(context, namespace=row["namespace"], actor=row["created_by"])
     nominal = _nominal(row, run.scheduled_at)
     spec = msgspec.structs.replace(
@@ -197,13 +196,13 @@ async def fire(context: Context, run: RunContext, number: int) -> Outcome:
         async with run.transaction({"schedule_id": encode_id(SCHEDULE, number)}) as connection:
             await make_message(replace(own, connection=connection), spec, MessageOrigin(schedule_id=number))
     except InvalidField as error:
-        # The template or the recipient is gone: the next time may be different.
+        # The template or the recipient was deleted. The next occurrence may succeed.
         return Cancel(error.message)
     return Success()
 
 
 def _audited(shown: RecurringSpec | RecurringView) -> dict[str, Any]:
-    """Without addresses and values: the audit outlasts the recipient."""
+    """The state for the audit, without addresses and values, because the audit outlasts the recipient."""
     fields: dict[str, Any] = msgspec.to_builtins(shown)
     return {name: value for name, value in fields.items() if name not in ("address", "template_vars")}
 
@@ -242,7 +241,7 @@ async def _make_job(
 
 
 def schedule_of(rule: str, zone: str, starts_at: datetime) -> Schedule:
-    """A rule on the wall of a zone, or `InvalidField`."""
+    """The schedule of a rule in the local time of a zone. Raises `InvalidField`."""
     try:
         return parse(rule_text(rule, zone, starts_at), timezone=zone)
     except ScheduleError as error:
@@ -250,7 +249,7 @@ def schedule_of(rule: str, zone: str, starts_at: datetime) -> Schedule:
 
 
 def _nominal(row: asyncpg.Record, at: datetime) -> datetime:
-    """What the rule says, even where the clock on the wall never showed it."""
+    """The nominal local time of an occurrence, even if the clock never showed it."""
     schedule = schedule_of(row["recurrence_rule"], row["zone"], row["starts_at"])
     for occurrence in schedule.occurrences(at - SECOND, at):
         if occurrence.at == at and occurrence.skipped is None:
@@ -285,7 +284,7 @@ async def _zone(context: Context, own: str | None, user_id: str | None) -> str:
 
 
 def _start(text: str | None, zone: str, now: datetime) -> datetime:
-    """On the wall: what was given, or the present minute."""
+    """The given local time, or the present minute."""
     wall = now.astimezone(find_zone(zone).info).replace(tzinfo=None, second=0, microsecond=0)
     if text is None:
         return wall

@@ -1,7 +1,7 @@
-"""Sequences: messages with waits between them, for each recipient that enters; an event ends them.
+"""Sequences: messages with waits between them, for each recipient that enters. An event can end a sequence.
 
-All steps of a recipient are made on entering, in one transaction, each an ordinary message with its
-`why`. What stops the sequence cancels those that have not been submitted.
+When a recipient enters, one transaction creates the messages of all steps. They are ordinary messages, each
+with its `why`. Stopping the sequence cancels those that are not submitted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ SEQUENCES = NamedTable(
 
 @command
 async def put_sequence(context: Context, name: str, spec: SequenceSpec) -> SequenceView:
-    """Make or change a sequence. Those who have entered keep their messages."""
+    """Create or change a sequence. Recipients who have entered keep their messages."""
     for place, step in enumerate(spec.steps):
         _check_step(step, f"steps[{place}]")
     steps = json_text(spec.steps)
@@ -92,13 +92,14 @@ async def list_sequences(context: Context, *, cursor: str | None, limit: int) ->
 
 @command
 async def delete_sequence(context: Context, name: str) -> None:
-    """No recipient enters it any more. Those who have entered keep their messages."""
+    """Delete a sequence. Recipients who have entered keep their messages."""
     await SEQUENCES.delete(context, name)
 
 
 @command
 async def enter(context: Context, name: str, spec: MemberSpec) -> MemberView:
-    """Make the messages of all steps for a recipient. One who is in it already is refused."""
+    """Create the messages of all steps for a recipient. Refuses a recipient who is already in the
+    sequence."""
     row = await SEQUENCES.find(context, name)
     named = {"sequence_id": row["id"], "user_id": spec.user_id}
     await context.execute("sequences/lock", id=row["id"])
@@ -157,7 +158,8 @@ async def get_member(context: Context, name: str, user_id: str) -> MemberView:
 
 @command
 async def leave(context: Context, name: str, user_id: str) -> MemberView:
-    """Stop a sequence for one recipient: what has not been submitted is cancelled. Twice is once."""
+    """Stop a sequence for one recipient: cancels the messages that are not submitted. A second call does
+    nothing."""
     row = await SEQUENCES.find(context, name)
     members = await context.fetch(
         "sequences/lock_members", user_id=user_id, sequence_id=row["id"], event=None
@@ -168,7 +170,7 @@ async def leave(context: Context, name: str, user_id: str) -> MemberView:
 
 @command
 async def note_event(context: Context, user_id: str, event: str) -> list[str]:
-    """An event has come: the sequences that stop on it end for this recipient. Their names."""
+    """Stop the sequences of a recipient that end with this event; returns their names."""
     check_text(event, "event", 200)
     members = await context.fetch("sequences/lock_members", user_id=user_id, sequence_id=None, event=event)
     await _stop(context, members, event)
@@ -182,7 +184,7 @@ async def _stop(context: Context, members: list[asyncpg.Record], why: str) -> No
             try:
                 await cancel_message(context, encode_id(MESSAGE, number), why=told)
             except Conflict:
-                continue  # a worker was faster: it is being submitted
+                continue  # a worker is already submitting it
         await context.execute(
             "sequences/stop_member",
             sequence_id=member["sequence_id"],
@@ -215,7 +217,7 @@ async def _make(
 
 
 def _time(step: SequenceStep, zone: str, now: datetime) -> dict[str, Any]:
-    """The time of a step: on its day at its local time, a day later if that is over on the first one."""
+    """The time of a step: its local time on its day, or a day later if that has passed on the first day."""
     if step.day is None:
         return {"send_at": iso(now + timedelta(seconds=step.after_seconds or 0))}
     wall = now.astimezone(find_zone(zone).info).replace(tzinfo=None)
@@ -254,6 +256,6 @@ def _check_step(step: SequenceStep, field: str) -> None:
     if step.at is not None:
         if step.day is None:
             raise InvalidField(
-                "bad_value", "at means nothing without day", field=f"{field}.at", hint='give "day"'
+                "bad_value", "at has no effect without day", field=f"{field}.at", hint='give "day"'
             )
         _clock(step.at, f"{field}.at")

@@ -1,4 +1,4 @@
-"""What people write: notifications that recur, digests, sequences; every field with its default."""
+"""The specifications that callers write: recurring notifications, digests, sequences, with all defaults."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The way of a message that is due: held or claimed, given to its channel, settled."""
+"""Sends due messages: claims or holds them, gives them to their channel, and settles them."""

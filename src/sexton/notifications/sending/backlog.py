@@ -1,7 +1,8 @@
-"""What waits to be sent, counted in messages: for people who look, and for what starts and stops workers.
+"""The backlog, counted in messages: for people, and for autoscalers of workers.
 
-A chunk of a campaign is one run, and a wave may stand for a hundred thousand messages, so counting runs would
-say nothing. What falls due soon is counted ahead, so that workers are there before 08:00 and not after it.
+A chunk of a campaign is one run, and a wave may have a hundred thousand messages, so the number of runs says
+little. Messages that fall due soon are counted too, so that workers are started before 08:00 and not after
+it.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
 MOST_COUNTED = 1_000_000
-# Of how many of the latest messages the rate of arrival is told.
+# The latest messages from which the rate of arrival is computed.
 SAMPLE = 20_000
-#: What a worker sends in a second where nothing was measured yet.
+#: The messages per second of a worker, before anything was measured.
 ASSUMED_PER_SECOND = 1000.0
-#: The writers of a minute are spread over so many rows.
+#: The rows over which the writers of a minute are spread.
 PARTS = 16
 SETTLED = ("sent", "failed", "suppressed", "expired", "unconfirmed")
-#: How many batches a worker has in hand at a time, at the most that help.
+#: The batches of a worker at the same time that increase its speed.
 BATCHES_AT_ONCE = 2
 
 
@@ -78,7 +79,7 @@ async def read_backlog(context: Context, *, drain_seconds: int) -> MessageBacklo
 
 
 async def note_settled(context: Context, counts: Mapping[str, int], run_id: int, seconds: float) -> None:
-    """Count a batch that was settled, for the speed; not in its transaction, which others would wait for."""
+    """Count a settled batch, for the speed. Not in its transaction, because others would wait for the row."""
     settled = sum(counts.get(status, 0) for status in SETTLED)
     if settled:
         await context.execute(
@@ -87,7 +88,7 @@ async def note_settled(context: Context, counts: Mapping[str, int], run_id: int,
 
 
 def workers_needed(messages: int, per_second: float, seconds: int) -> int:
-    """None where there is nothing to do."""
+    """The number of workers that send these messages in this time."""
     return ceil(messages / (per_second * max(1, seconds)))
 
 

@@ -1,7 +1,7 @@
-"""What providers report of messages that they have accepted: delivered, bounced, complained, opened.
+"""Records the reports of providers about accepted messages: delivered, bounced, complained, opened.
 
-A report becomes a line of `why`, once however often it comes, and moves the message: sent → delivered or
-bounced. A hard bounce and a complaint suppress the address.
+A report becomes a line of `why`, once even if it is repeated, and changes the status from sent to delivered
+or bounced. A hard bounce and a complaint suppress the address.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ STATUSES = {
     "bounced": MessageStatus.BOUNCED,
     "failed": MessageStatus.FAILED,
 }
-# A report may be faster than we are at writing that the message was accepted.
+# A report may arrive before the sender has recorded that the message was accepted.
 WAITS, WAIT_SECONDS = 15, 0.2
 
 
 class ReportTaken(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a report."""
+    """The result of a report."""
 
     events: Annotated[int, about("How many events were in it.")]
     matched: Annotated[int, about("How many of them are about a message that is known here.")]
@@ -40,7 +40,7 @@ class ReportTaken(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def take_report(context: Context, provider: str, events: Sequence[DeliveryEvent]) -> ReportTaken:
-    """Note what a provider reports."""
+    """Record the report of a provider."""
     for _ in range(WAITS):
         rows = await _find(context, provider, events)
         if len(rows) == len(events) and not any(row["status"] == MessageStatus.PROCESSING for row in rows):
@@ -79,7 +79,7 @@ async def _find(context: Context, provider: str, events: Sequence[DeliveryEvent]
 
 
 def _number(key: str | None) -> int | None:
-    """The message of a key: its id, with the device after a dot."""
+    """The message of a key, which is its id, with a device after a dot."""
     return None if key is None else decode_id(MESSAGE, key.partition(".")[0])
 
 
@@ -107,7 +107,7 @@ async def _suppress(context: Context, about_: Sequence[tuple[asyncpg.Record, Del
 
 
 def _is_final(event: DeliveryEvent) -> bool:
-    """Whether the address gets nothing from now on."""
+    """Whether the address is suppressed from now on."""
     if event.event in ("complained", "unsubscribed"):
         return True
     return event.event == "bounced" and bounce_class(event.code or "") == BounceClass.HARD

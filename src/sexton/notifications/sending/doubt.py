@@ -1,7 +1,7 @@
-"""Messages that may have gone out: a run has begun to submit them, and its worker died.
+"""Messages that may have been sent: a run began to submit them, and its worker died.
 
-Where the provider knows what it has had by the key, they are sent again; elsewhere they are `unconfirmed`,
-and sent again only on a person's word (`unconfirmed`).
+If the provider recognises their keys, they are sent again. Otherwise they become `unconfirmed`, and a person
+decides whether to send them again (`campaigns.unconfirmed`).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ DOUBT = "the worker stopped while it was being submitted"
 
 @command
 async def settle_own(context: Context, sender: MessageSender, run_id: int) -> dict[str, int]:
-    """Of single messages that this run has submitted in an attempt before."""
+    """Settle single messages that an earlier attempt of this run was submitting."""
     rows = await context.fetch("messages/lock_submitted", run_ids=[run_id])
     return await settle_doubtful(context, sender, rows)
 
 
 @command
 async def settle_abandoned(context: Context, sender: MessageSender, limit: int) -> dict[str, int]:
-    """Of single messages whose run is gone: it was cancelled, or is a dead letter."""
+    """Settle single messages whose run no longer exists: it was cancelled, or is a dead letter."""
     runs = await context.fetch("messages/find_abandoned", limit=limit)
     if not runs:
         return {}
@@ -44,8 +44,8 @@ async def settle_doubtful(
     doubt: str | None = None,
     campaign_id: int | None = None,
 ) -> dict[str, int]:
-    """Decide about locked messages that are being submitted by a run which does not do so any more. Of a
-    campaign, a chunk has marked them, and `doubt` is what it has decided, whatever the provider."""
+    """Settle locked messages whose run has stopped submitting them. For a campaign, their chunk has marked
+    them, and `doubt` is the decision of the campaign, which overrides that of the provider."""
     if not rows:
         return {}
     now = await context.time()

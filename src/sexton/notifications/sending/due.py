@@ -1,4 +1,4 @@
-"""What is looked up for messages that are due, a batch at a time: addresses, suppressions, counts of caps."""
+"""Reads the data of due messages, a batch at a time: addresses, suppressions, counts of caps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sexton.postgres.transaction import Context
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the namespace has decided."""
+    """The settings of the namespace for all messages."""
 
     timezone: str = "UTC"
     locale: str | None = None
@@ -29,7 +29,7 @@ class Policy:
 
 def due_message(row: asyncpg.Record) -> DueMessage:
     channels = row["channels"]
-    # A message that has been sent, and has not got as far as it must: the next channel's turn.
+    # A message that was sent but not delivered or read in time: use the next channel.
     follows = row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)
     return DueMessage(
         channels,
@@ -67,7 +67,7 @@ def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
 
 
 async def find_suppressed(context: Context, due: Sequence[DueMessage]) -> dict[tuple[str, str], str]:
-    """Of the addresses of a batch, those that get nothing, and why."""
+    """The suppressed addresses of a batch, with reasons."""
     pairs = {
         (channel, address.lower())
         for message in due
@@ -78,13 +78,13 @@ async def find_suppressed(context: Context, due: Sequence[DueMessage]) -> dict[t
         return {}
     channels, addresses = zip(*pairs, strict=True)
     rows = await context.fetch("messages/find_suppressed", channels=list(channels), addresses=list(addresses))
-    return {(row["channel"], row["address"]): f"the address gets nothing: {row['reason']}" for row in rows}
+    return {(row["channel"], row["address"]): f"the address is suppressed: {row['reason']}" for row in rows}
 
 
 async def lock_counts(
     context: Context, due: Sequence[DueMessage], policy: Policy, now: datetime
 ) -> dict[CapKey, int]:
-    """How many messages those with caps have had; locked, so that no other worker counts them meanwhile."""
+    """Lock and return the counts of messages of recipients with caps."""
     if policy.caps is None and all(message.caps is None for message in due):
         return {}
     known = Circumstances(now=now, timezone=policy.timezone, caps=policy.caps)
@@ -101,7 +101,7 @@ async def lock_counts(
 
 
 async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
-    """Of caps; the rows are locked, or belong to what is given back."""
+    """Change the counts of caps. The rows are locked, or the change gives messages back."""
     keys = sorted(counts)
     await context.execute(
         "messages/add_counts",
@@ -113,7 +113,8 @@ async def add_counts(context: Context, counts: Mapping[CapKey, int]) -> None:
 
 
 async def done_before_fallback(context: Context, rows: Sequence[asyncpg.Record]) -> set[int]:
-    """Of messages that were sent and have another channel to fall back to: those that got as far as asked."""
+    """The sent messages with a further channel that do not need it, because they were delivered or read as
+    wanted."""
     waiting = [row for row in rows if row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED)]
     if not waiting:
         return set()

@@ -1,13 +1,11 @@
-"""What becomes of a message whose time has come: a pure decision, without a database or a clock.
+"""Decides what happens to a due message. A pure function, without a database or a clock.
 
-    expired     it is later than it may be
-    suppressed  the recipient has opted out of the topic; or on every channel, there is no address, they have
-                opted out, or the address gets nothing any more
-    held        until the recipient's quiet hours end, the window of the campaign opens, or a day or week of
-                theirs begins for which a cap leaves room: the first instant at which all of them agree
-    sent        on the first channel that is left
+    expired     the message is too late suppressed  the recipient has opted out of the topic; or each channel
+    has no address, an opt-out, or a suppressed address held        until the recipient's quiet hours end, the
+    window of the campaign opens, and caps allow it in the recipient's day or week: the first instant at which
+    all of them allow it sent        on the first channel that is possible
 
-A message that is held is decided about again at that instant, with what is true by then.
+A held message is decided about again at that instant, with the data of that time.
 """
 
 from __future__ import annotations
@@ -29,12 +27,12 @@ SECOND = timedelta(seconds=1)
 MOST_ROUNDS = 20
 EPOCH_DATE = EPOCH.date()
 
-#: Whose cap, on what, in which day or week of the recipient.
+#: The recipient, the subject of the cap, and the first day of the recipient's day or week.
 CapKey = tuple[str, str, date]
 
 
 class DueMessage(NamedTuple):
-    """What the decision needs to know of a message and its recipient, as it is stored."""
+    """The data of a message and its recipient that the decision needs, as they are stored."""
 
     channels: Sequence[str]
     channel_index: int
@@ -48,30 +46,30 @@ class DueMessage(NamedTuple):
     quiet_hours: str | None
     opt_outs: str | None
     caps: str | None
-    #: By channel; None or an empty list: there is none.
+    #: By channel; None or an empty list means no address.
     addresses: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What all messages of a batch share."""
+    """The data that all messages of a batch share."""
 
     now: datetime
-    #: Of the namespace: for recipients that have none of their own.
+    #: The settings of the namespace, for recipients without their own.
     timezone: str = "UTC"
     quiet_hours: str | None = None
     quiet_passes: frozenset[str] = frozenset({"asap"})
     caps: str | None = None
-    #: The hours of the recipient's day in which a campaign may send; none: all.
+    #: The hours of the recipient's day in which a campaign may send; empty: all.
     window: Ranges = ()
-    #: Channels and addresses that get nothing.
+    #: Suppressed channels and addresses, with reasons.
     suppressed: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    #: How many messages recipients with caps have had; what is decided to be sent is added.
+    #: The counts of messages of recipients with caps. Decisions to send are added.
     counts: MutableMapping[CapKey, int] = field(default_factory=dict)
     _until: dict[tuple[str, str | None], int | None] = field(default_factory=dict)
 
     def quiet_until(self, place: Zone, quiet_hours: str) -> int | None:
-        """When the quiet hours end that hold now; once for all recipients that have the same."""
+        """The end of the present quiet hours, computed once for all recipients with the same ones."""
         key = (place.name, quiet_hours)
         if key not in self._until:
             self._until[key] = quiet_until(ranges_of(quiet_hours), place, _seconds(self.now))
@@ -79,14 +77,14 @@ class Circumstances:
 
 
 class FellBack(NamedTuple):
-    """A channel that was passed over, and why."""
+    """A channel that was skipped, and the reason."""
 
     channel: str
     reason: str
 
 
 class Sent(NamedTuple):
-    """It goes out on this channel; `counted` are the caps that it uses up."""
+    """The message is sent on this channel; `counted` are the caps that count it."""
 
     channel_index: int
     passed: tuple[FellBack, ...]
@@ -95,7 +93,7 @@ class Sent(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Not before this instant."""
+    """The message waits until this instant."""
 
     until: datetime
     reason: str
@@ -110,7 +108,7 @@ class Suppressed(NamedTuple):
 
 
 class TooLate(NamedTuple):
-    """It is too late, by so much after its time."""
+    """The message has expired, this long after its time."""
 
     late: timedelta
 
@@ -152,7 +150,7 @@ def decide(message: DueMessage, circumstances: Circumstances) -> Decision:
 
 
 def cap_keys(message: DueMessage, circumstances: Circumstances) -> list[CapKey]:
-    """The counts that the decision about a message may need: for the day and week of now."""
+    """The counts that the decision about a message needs, for the present day and week."""
     caps = message.caps if message.caps is not None else circumstances.caps
     if caps is None or message.user_id is None:
         return []
@@ -161,7 +159,7 @@ def cap_keys(message: DueMessage, circumstances: Circumstances) -> list[CapKey]:
 
 
 def subject_of(cap: FrequencyCap) -> str:
-    """How a cap is named where it is counted: `email/day`, `email#news/week`."""
+    """The name of a cap in the counts: `email/day`, `email#news/week`."""
     return f"{cap.channel or ''}{'#' + cap.topic if cap.topic else ''}/{cap.per}"
 
 
@@ -176,7 +174,7 @@ def caps_of(text: str) -> tuple[FrequencyCap, ...]:
 
 
 def _unwanted(opt_outs: Sequence[OptOut], channel: str | None, topic: str | None) -> str | None:
-    """Why the recipient does not want it; without a channel, only what holds for all of them."""
+    """The opt-out that applies; without a channel, only opt-outs for all channels."""
     for each in opt_outs:
         if each.channel is None:
             if channel is None and each.topic is not None and each.topic == topic:
@@ -201,7 +199,7 @@ def _unreachable(
 
 
 def _caps(message: DueMessage, channel: str, circumstances: Circumstances) -> list[FrequencyCap]:
-    """The caps that count a message."""
+    """The caps that apply to a message."""
     text = message.caps if message.caps is not None else circumstances.caps
     if text is None or message.user_id is None:
         return []
@@ -215,7 +213,8 @@ def _caps(message: DueMessage, channel: str, circumstances: Circumstances) -> li
 def _held(
     message: DueMessage, place: Zone, caps: Sequence[FrequencyCap], circumstances: Circumstances
 ) -> tuple[datetime, str] | None:
-    """The first instant at which nothing holds it, and what holds it until then; None if that is now."""
+    """The first instant at which nothing holds the message, and what holds it until then; None if that is
+    now."""
     start = at = _seconds(circumstances.now)
     text = None
     if message.urgency is None or message.urgency not in circumstances.quiet_passes:
@@ -261,7 +260,7 @@ def _period(cap: FrequencyCap, wall: int) -> date:
 
 
 def _next_period(cap: FrequencyCap, wall: int) -> int:
-    """When the next one begins, on the wall."""
+    """The start of the next day or week, on the wall clock."""
     day = wall // DAY
     return (day - weekday_of(day) + 7 if cap.per == "week" else day + 1) * DAY
 

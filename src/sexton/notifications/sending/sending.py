@@ -1,15 +1,15 @@
-"""The way of a batch: claimed, decided about, marked, rendered, given to its channels, settled.
+"""Sends a batch: claims messages, decides about them, marks them, renders them, gives them to their channels,
+settles them.
 
-Single messages and chunks of campaigns share it; what differs is the statement that claims the rows. A
-batch is two transactions, however many messages it has:
+Single messages and chunks of campaigns share this code; they differ in the statement that claims the rows. A
+batch has two transactions, however many messages it has:
 
-1. claim the rows that are due, decide about each (`hold`), mark those that go out as being submitted, and put
-   the others aside with the reason. A single message is marked in its row and its timer, a batch of a
-   campaign in the row of its chunk;
-2. settle what the channels said.
+1. claim the due rows, decide about each (`hold`), mark those to send as being submitted, and put the others
+aside with the reason. A single message is marked in its row and its timer, a batch of a campaign in the row
+of its chunk; 2. record the results of the channels.
 
-Between the two, the messages are with their providers. Whatever dies there leaves them marked with the run,
-and the run that comes again finds them (`doubt`).
+Between the two, the providers have the messages. If the worker dies there, they stay marked with the run, and
+the repeated run finds them (`doubt`).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ NO_VALUES: Mapping[str, Any] = {}
 
 
 class ChannelAnswer(Protocol):
-    """What was said of a message; `note`: what was unusual on its way."""
+    """The result of a message; `note` is a remark for `why`."""
 
     @property
     def provider(self) -> str | None: ...
@@ -82,64 +82,64 @@ class ChannelAnswer(Protocol):
 
 
 class Channels(Protocol):
-    """What gives messages to the providers of a channel: `channels.dispatch`."""
+    """Gives messages to the providers of a channel: `channels.dispatch`."""
 
     async def dispatch(
         self, namespace: str, channel: str, batch: Sequence[Outgoing]
     ) -> Sequence[ChannelAnswer]: ...
 
     async def links(self) -> UnsubscribeLinks | None:
-        """What makes the links that unsubscribe; None: nothing says where people reach the API."""
+        """The maker of unsubscribe links; None if the public address of the API is not known."""
         ...
 
     async def doubt(self, namespace: str, channel: str) -> str:
-        """What becomes of messages that may have been sent: `resend` or `hold`."""
+        """What to do with messages that may have been sent: `resend` or `hold`."""
         ...
 
 
 class BatchMark(Protocol):
-    """How a batch of a campaign is marked as being submitted: in its chunk, and not row by row."""
+    """Marks a batch of a campaign as being submitted: in its chunk, and not row by row."""
 
     @property
     def campaign_id(self) -> int: ...
 
     async def hold(self, context: Context) -> bool:
-        """Lock the chunk, which locks its messages; whether it is still ours."""
+        """Lock the chunk, and so its messages. Returns whether this run still has the chunk."""
         ...
 
     async def set(self, context: Context, last_id: int, at: datetime) -> None:
-        """All messages that were claimed, up to this one, and were not put aside."""
+        """Mark all claimed messages up to this one that were not put aside."""
         ...
 
     async def take(self, context: Context, at: datetime, counts: Mapping[str, int]) -> bool:
-        """Away, with how many came to which status; whether it was there, and the batch is still ours."""
+        """Remove the mark, and count the statuses. Returns whether this run still had the mark."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Which rows are sent: a statement that locks some that are due, with the columns of
-    `parts/claimed_message.sql`; it takes `namespace` and `limit` beside its own parameters."""
+    """The messages to send: a statement that locks some due rows, with the columns of
+    `parts/claimed_message.sql`. It has the parameters `namespace` and `limit`, and its own."""
 
     statement: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    #: Of a campaign, whose rows have no timers.
+    #: For a campaign, whose messages have no timers.
     mark: BatchMark | None = None
-    #: The variables of rows without their own.
+    #: The variables of messages without their own.
     vars: Mapping[str, Any] = field(default_factory=dict)
-    #: The hours of the recipient's day in which may be sent; none: all.
+    #: The hours of the recipient's day in which to send; empty: all.
     window: Ranges = ()
-    #: Called with how many messages came to which status before they were submitted, in that transaction.
+    #: Called with the counts of messages that were put aside, in that transaction.
     counted: Callable[[Context, Counter[str]], Awaitable[None]] | None = None
 
 
 @dataclass(slots=True)
 class SentBatch:
-    """What became of a batch: how many came to which status, and when the first that waits is due."""
+    """The result of a batch: counts by status, and when the first waiting message is due."""
 
     counts: Counter[str] = field(default_factory=Counter)
     next_at: datetime | None = None
-    #: Of the message that was claimed last.
+    #: The last message that was claimed.
     last_id: int = 0
 
     def waits(self, due_at: datetime | None) -> None:
@@ -148,13 +148,13 @@ class SentBatch:
 
 
 class MessageSender:
-    """Sends batches; one in a process."""
+    """Sends batches; a process has one."""
 
     def __init__(self, database: Database, channels: Channels) -> None:
         self._database = database
         self.channels = channels
         self._compiler = TextCompiler()
-        # Many runs send at once in a process; they must not take all connections of its pool.
+        # Many runs send at the same time in a process; they must not use all connections of its pool.
         self._turn = asyncio.Semaphore(MOST_TRANSACTIONS)
         self._templates: dict[tuple[str, str, int], StoredTemplate] = {}
 
@@ -180,7 +180,7 @@ class MessageSender:
         limit: int = BATCH,
         lost: Callable[[], bool] = lambda: False,
     ) -> SentBatch | None:
-        """Send some of what is due; None if nothing is. `lost`: whether the run belongs to another worker."""
+        """Send a batch of due messages; None if none is due. `lost`: whether another worker has the run."""
         context, began = Context(self._database, namespace, actor=ACTOR), clock.monotonic()
         async with self._turn:
             claimed = await _claimed(context, self, claim, policy, run_id, limit)
@@ -191,7 +191,7 @@ class MessageSender:
             crash.point("step.begun")
             await self._submit(namespace, going, claim, policy)
             crash.point("step.acted")
-            # What the providers have said must not be lost because the database is away for a moment.
+            # Results of providers must not be lost because the database is not reachable for a moment.
             async with self._turn:
                 settled = await patiently(lambda: _settled(context, self, claim, going, run_id, now))
             batch.counts.update(settled.counts)
@@ -287,12 +287,12 @@ class MessageSender:
     async def _announce(
         self, context: Context, settlement: Settlement, claim: Claim, now: datetime, batch: SentBatch
     ) -> None:
-        """See to it that what waits is looked at, and tell of what came to an end."""
+        """Schedule waves for waiting messages, and count the others."""
         batch.counts.update(settlement.counts)
         for due_at in settlement.due_at:
             batch.waits(due_at)
         if claim.mark is None:
-            # What is due sooner is found by the run that settles it, before it ends.
+            # This run finds messages that are due sooner before it ends.
             later = sorted(at for at in settlement.due_at if at > now + wave.SOON)
             if later:
                 await wave.make_waves(context, later)
@@ -300,7 +300,7 @@ class MessageSender:
     # Sending.
 
     async def _find_templates(self, context: Context, going: Sequence[Submission]) -> None:
-        """Read the versions that are not known yet."""
+        """Read the versions that are not cached."""
         namespace = context.namespace
         wanted = {
             (each.row["template_id"], each.row["template_version"])
@@ -379,7 +379,7 @@ class MessageSender:
             if texts.linked:
                 if links is None:
                     raise NotRendered(
-                        f"{LINK} has no value: set SEXTON_PUBLIC_URL, where people reach the API"
+                        f"{LINK} has no value: set SEXTON_PUBLIC_URL to the public address of the API"
                     )
                 values[LINK] = links.url(
                     namespace, channel, row["id"], row["user_id"], each.address, row["topic"]
@@ -400,7 +400,7 @@ class MessageSender:
 async def _claimed(
     context: Context, sender: MessageSender, claim: Claim, policy: Policy, run_id: int, limit: int
 ) -> tuple[datetime, list[Submission], SentBatch] | None:
-    """The first transaction of a batch: what goes out is marked."""
+    """The first transaction of a batch, which marks the messages to send."""
     if claim.mark is not None and not await claim.mark.hold(context):
         return None
     rows = await context.fetch(claim.statement, limit=limit, **claim.parameters)
@@ -422,12 +422,12 @@ async def _settled(
     run_id: int,
     submitted_at: datetime,
 ) -> SentBatch:
-    """The second transaction: what was said of each."""
+    """The second transaction of a batch, which records the results."""
     batch, settlement = SentBatch(), Settlement(await context.time())
     await settle_all(settlement, context.namespace, going, sender.channels.doubt)
     mark = claim.mark
     if mark is not None and not await mark.take(context, submitted_at, settlement.counts):
-        # Another run has taken the chunk meanwhile, and has settled them.
+        # Another run took the chunk in the meantime, and settled the messages.
         return batch
     await settlement.write(
         context,
@@ -443,7 +443,7 @@ async def _settled(
 
 
 def _passed(row: asyncpg.Record, decision: Decision, message: DueMessage) -> tuple[FellBack, ...]:
-    """The channels that are left behind, with why."""
+    """The channels that were skipped, with reasons."""
     passed = () if isinstance(decision, TooLate) else decision.passed
     if message.channel_index > row["channel_index"]:
         before = row["channels"][row["channel_index"]]
@@ -477,7 +477,7 @@ def _put_aside(
             aside.event(number, EventKind.HELD, detail)
         case Suppressed():
             if row["status"] in (MessageStatus.SENT, MessageStatus.DELIVERED):
-                # No other channel is left; the first one has it all the same.
+                # No further channel is possible; the message was sent on the first one.
                 aside.keep(number, row["status"])
             else:
                 aside.end(number, MessageStatus.SUPPRESSED, decision.reason)

@@ -1,4 +1,4 @@
-"""What becomes of messages, gathered row by row and written in as few statements as there are kinds of it."""
+"""Collects the results of messages, and writes them in one statement per kind of result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_REASON = 2000
 
 @dataclass(slots=True)
 class Submission:
-    """A message on its way out."""
+    """A message that is being sent."""
 
     row: asyncpg.Record
     index: int
@@ -36,7 +36,7 @@ class Submission:
 
 
 class _Change(NamedTuple):
-    """A row of messages as it is to be. `due_at` None: nothing is left to do."""
+    """The new state of a message. `due_at` None: nothing is left to do."""
 
     id: int
     status: str
@@ -58,27 +58,27 @@ CHANGES = (
 
 
 class Settlement:
-    """Changes of messages that were decided about at an instant."""
+    """Changes of messages at one instant."""
 
     def __init__(self, now: datetime) -> None:
         self.now = now
         self._sent: dict[str | None, list[int]] = {}
         self._changes: list[_Change] = []
         self._events: list[tuple[int, str, str | None]] = []
-        #: When messages that wait are due.
+        #: When waiting messages are due.
         self.due_at: set[datetime] = set()
-        #: How many came to which status.
+        #: The number of messages by new status.
         self.counts: Counter[str] = Counter()
-        #: Those that did not go out, and use up no cap.
+        #: Messages that were not sent, and do not count for caps.
         self.not_sent: set[int] = set()
 
     def sent(self, number: int, provider: str | None) -> None:
-        """The ordinary way."""
+        """A provider has accepted the message, and nothing else is to be recorded."""
         self._sent.setdefault(provider, []).append(number)
         self.counts[MessageStatus.SENT] += 1
 
     def keep(self, number: int, status: str) -> None:
-        """It stays as it is, and nothing is left to do."""
+        """The message keeps its status, and nothing is left to do."""
         self._changes.append(_Change(number, status, None, None, None, None, 0, None, None, False))
 
     def end(
@@ -94,7 +94,7 @@ class Settlement:
     def accept(
         self, number: int, provider: str | None, provider_id: str | None, due_at: datetime | None
     ) -> None:
-        """Sent, with more to note: how the provider calls it, or when the next channel has its turn."""
+        """A provider has accepted the message, with its own id for it, or with a later fall-back."""
         self._changes.append(
             _Change(number, MessageStatus.SENT, due_at, None, None, None, 0, provider, provider_id, True)
         )
@@ -114,7 +114,7 @@ class Settlement:
         retries: int = 0,
         provider: str | None = None,
     ) -> None:
-        """It waits until then. `retries`: how many more it has had; `index`: another channel."""
+        """The message waits until `due_at`. `retries` is added to its count; `index` is its new channel."""
         due_at = whole_second(due_at)
         self._changes.append(
             _Change(
@@ -136,8 +136,8 @@ class Settlement:
         submitted_at: datetime | None = None,
         campaign_id: int | None = None,
     ) -> None:
-        """With a run, only what it has marked at that instant is settled; without, the rows are locked. With
-        a campaign, the mark was that of a chunk, and has been taken away in this transaction."""
+        """Write all changes. With a run, only messages that it marked at that instant change; without one,
+        the rows are locked. With a campaign, this transaction has removed the mark of the chunk."""
         chunk = {} if campaign_id is None else {"campaign_id": campaign_id}
         for provider, ids in self._sent.items():
             await context.execute(
@@ -170,7 +170,7 @@ async def settle_all(
     going: Sequence[Submission],
     doubt: Callable[[str, str], Awaitable[str]],
 ) -> None:
-    """What the results of a batch mean for its messages."""
+    """Add the results of a batch."""
     for each in going:
         row, result = each.row, each.result
         assert result is not None
@@ -180,7 +180,7 @@ async def settle_all(
             and each.note is None
             and row["channel_unless"] is None
         ):
-            settlement.sent(row["id"], each.provider)  # the ordinary way
+            settlement.sent(row["id"], each.provider)  # the usual case
             continue
         channel = row["channels"][each.index]
         if each.note is not None:
@@ -276,7 +276,7 @@ def _fall_back(settlement: Settlement, each: Submission, channel: str, reason: s
 
 
 def _falls_at(row: asyncpg.Record, index: int, now: datetime) -> datetime | None:
-    """When the next channel has its turn if this one keeps failing; None: not by time alone."""
+    """When to use the next channel if this one keeps failing; None: only after all retries."""
     after = row["channel_after_seconds"]
     if after is None or index + 1 >= len(row["channels"]) or not after[index]:
         return None
@@ -286,7 +286,7 @@ def _falls_at(row: asyncpg.Record, index: int, now: datetime) -> datetime | None
 
 
 def _follow_at(row: asyncpg.Record, index: int, now: datetime) -> datetime | None:
-    """When the next channel has its turn though this one has sent it; None: it has none."""
+    """When to use the next channel although this one has sent the message; None: never."""
     unless = row["channel_unless"]
     if unless is None or index + 1 >= len(row["channels"]) or unless[index] == "sent":
         return None

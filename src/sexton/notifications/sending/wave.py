@@ -1,11 +1,11 @@
-"""Waves: the jobs that send what is due.
+"""Waves: the jobs that send due messages.
 
-One for each second at which something is due, `notifications/at/…`; a job `notifications/now` that never
-fires by itself, whose runs send at once; and `notifications/sweep`, every five minutes, which finds what
-was left behind: a message that was committed after its wave had run, or whose run is gone.
+There is one job for each second at which messages are due, `notifications/at/…`. The job `notifications/now`
+never fires by itself; its runs send at once. The job `notifications/sweep` fires every five minutes and finds
+messages that were left behind: committed after their wave had run, or with a run that no longer exists.
 
-A wave's run sends everything of its namespace that is due, whichever wave it belongs to. So a wave that is
-made twice, or for a message that was moved meanwhile, costs one look and harms nothing.
+The run of a wave sends all due messages of its namespace, whichever wave they belong to. So a wave for a
+message that was moved costs one query and does no harm.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from sexton.runs.trigger import run_each
 NOW = "notifications/now"
 SWEEP = "notifications/sweep"
 AT = "notifications/at/"
-#: Rare: a message is left behind only if its transaction ends seconds after its time, and the next wave of
-#: the namespace finds it as well.
+#: A message is left behind only if its transaction ends seconds after its time, and the next wave of the
+#: namespace finds it, too.
 SWEEP_SCHEDULE = "*/5 * * * *"
 NEVER = "9999-01-01T00:00:00Z"
 TARGET: dict[str, Any] = {"notification": {}}
-#: What is due sooner than this is sent by a run of its own: its wave may have run already.
+#: Messages that are due sooner than this get a run at once, because their wave may have run already.
 SOON = timedelta(seconds=2)
 SECOND = timedelta(seconds=1)
-#: From here on waves are made by COPY.
+#: This many waves or more are created by COPY.
 MANY = 10
 TRIES = 3
 COMMON: dict[str, Any] = {
     "target": TARGET,
     "queue": QUEUE,
     "priority": 1,
-    # A run that fails has left its messages where they are, or says of each what is not known.
+    # A failed run leaves its messages unchanged or marked, so it can be retried.
     "max_retries": 100,
     "retry_backoff": Backoff.FIXED,
     "retry_base_seconds": 10,
@@ -54,13 +54,13 @@ COMMON: dict[str, Any] = {
 
 
 def whole_second(at: datetime) -> datetime:
-    """Rounded up, never down: nothing is sent early."""
+    """Round up to the whole second, so that nothing is sent early."""
     at = at.astimezone(UTC)
     return at if not at.microsecond else at.replace(microsecond=0) + SECOND
 
 
 async def call(context: Context, due_at: Iterable[datetime], now: datetime) -> None:
-    """See to it, in the open transaction, that something looks at what is due at these instants."""
+    """Ensure, in the open transaction, that runs send the messages that are due at these instants."""
     await keep_jobs(context)
     wanted = sorted(set(due_at))
     if any(at <= now + SOON for at in wanted):
@@ -69,7 +69,7 @@ async def call(context: Context, due_at: Iterable[datetime], now: datetime) -> N
 
 
 async def run_soon(context: Context, runs: int = 1, payload: Any = None) -> None:
-    """Let a run send what is due, at once."""
+    """Start runs that send due messages at once."""
     try:
         verdicts = await run_each(context, NOW, [payload] * runs)
     except NotFound:
@@ -81,7 +81,7 @@ async def run_soon(context: Context, runs: int = 1, payload: Any = None) -> None
 
 
 async def make_waves(context: Context, due_at: Iterable[datetime]) -> None:
-    """A job for each of these seconds, unless it is there."""
+    """Create the jobs for these seconds that do not exist yet."""
     specs = [_wave(at) for at in due_at]
     if len(specs) < MANY:
         for spec in specs:
@@ -98,14 +98,14 @@ async def make_waves(context: Context, due_at: Iterable[datetime]) -> None:
             await create_many(context, missing)
             return
         except RefusedLines as refused:
-            # Another transaction has just made one of them.
+            # Another transaction has just created one of them.
             if any(error.code != "name_taken" for _, error in refused.errors):
                 raise
-    raise Conflict("try_again", "others make the same waves of messages at the moment", hint="ask once more")
+    raise Conflict("try_again", "other transactions create the same waves of messages", hint="try again")
 
 
 async def keep_jobs(context: Context) -> int:
-    """The number of the job whose runs send at once; it and the sweep are made with the first message."""
+    """The number of the job whose runs send at once. The first message creates it and the sweep."""
     row = await context.fetchrow("notifications/get_settings")
     if row is not None and row["now_job_id"] is not None and row["sweep_job_id"] is not None:
         return int(row["now_job_id"])
@@ -145,9 +145,7 @@ async def _keep(context: Context, spec: JobSpec) -> int:
     try:
         return await find(context, spec.name)
     except NotFound:
-        raise Conflict(
-            "try_again", f"the job {spec.name} is being deleted at the moment", hint="ask once more"
-        ) from None
+        raise Conflict("try_again", f"the job {spec.name} is being deleted", hint="try again") from None
 
 
 def _wave(at: datetime) -> JobSpec:

@@ -1,1 +1,1 @@
-"""Templates: the texts of messages, rendered within limits."""
+"""Templates: the texts of messages, and their rendering with limits."""

@@ -1,6 +1,6 @@
-"""MJML: e-mail that looks alike everywhere, from which HTML is made. An extra: `pip install 'sexton[mail]'`.
+"""Converts MJML, a markup for e-mail, to HTML. Needs the extra `pip install 'sexton[mail]'`.
 
-It is made into HTML once, when a version is written; variables pass through, and are filled in later.
+It is converted once, when a version is written. Variables stay, and are filled in later.
 """
 
 from __future__ import annotations

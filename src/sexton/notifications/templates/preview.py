@@ -1,4 +1,4 @@
-"""Templates as a recipient gets them: a version that was saved, or texts that are being written."""
+"""Previews of templates: of a saved version, or of texts that are not saved."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class RenderedView(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 @query
 async def preview(context: Context, template_id: str, spec: PreviewRequest) -> list[RenderedView]:
-    """As a recipient would get it, with samples where no values are given. With `texts`, as it would be if
-    they were saved; nothing is kept."""
+    """Render a template as a recipient would get it, with samples for missing values. With `texts`, render
+    these as if they were saved. Stores nothing."""
     template = await _chosen(context, template_id, spec)
     settings = await get_settings(context)
     recipient = await get_recipient(context, spec.user_id) if spec.user_id else None

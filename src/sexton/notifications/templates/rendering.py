@@ -1,6 +1,6 @@
-"""Templates as they are sent: compiled once for each version, language and channel, rendered for a recipient.
+"""Compiles templates, once per version, language and channel, and renders them for a recipient.
 
-A template sees the variables of the message, then the recipient's own fields, by their names; and
+A template can use the variables of the message and the fields of the recipient by their names, and
 `recipient`, `message` and `unsubscribe_url`. The filters `date`, `time` and `datetime` show instants in the
 recipient's zone and language.
 """
@@ -23,7 +23,7 @@ from sexton.errors import InvalidField
 from sexton.notifications.templates.sandbox import LONGEST_OUTPUT, Sandbox, TooMuch
 from sexton.schedules.zone import zone
 
-#: Names that a template has beside the variables.
+#: Names that a template can use besides the variables.
 LINK = "unsubscribe_url"
 KNOWN = frozenset({"recipient", "message", LINK})
 #: Parts in which values are escaped for HTML.
@@ -33,7 +33,7 @@ MOST_FOUND = 4096
 ONE_LINE = {"subject": 998, "title": 1000, "link": 4000}
 
 
-#: What filters and functions of Jinja2 raise for values that they are not made for.
+#: Exceptions of filters and functions of Jinja2 for unsuitable values.
 FAULTS = (
     TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, AssertionError,
     NotImplementedError,
@@ -41,19 +41,19 @@ FAULTS = (
 
 
 class NotRendered(Exception):
-    """A template cannot be rendered with these values: in words for its author."""
+    """A template cannot be rendered with these values. The message is for its author."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The zone and the language of the reader: for dates."""
+    """The zone and the language of the reader, for dates."""
 
     timezone: str
     locale: str | None
 
 
 class PlainPiece(NamedTuple):
-    """A piece of a text: as it is, or the value of a name."""
+    """A piece of a text: constant, or the value of a name."""
 
     text: str | None
     name: str = ""
@@ -67,14 +67,14 @@ class CompiledTexts:
     parts: tuple[tuple[str, str | Callable[[dict[str, Any]], str]], ...]
     locale: str
     functions: Mapping[str, Any]
-    #: Whether a text has the link that unsubscribes: it is made for each message.
+    #: Whether a text has the unsubscribe link, which is made for each message.
     linked: bool = False
-    #: The same as texts and names in turn, if no part is more than that.
+    #: The parts as constant texts and names, if they consist of nothing else.
     plain: tuple[tuple[str, tuple[PlainPiece, ...]], ...] | None = None
 
     def fill(self, values: Mapping[str, Any]) -> dict[str, str] | None:
-        """What `render` makes, several times as fast, if all it takes is to put texts in the place of names;
-        else None, also where a value is missing or no text. Raises `NotRendered`."""
+        """The result of `render`, several times as fast, if the parts only replace names by texts. None
+        otherwise, and if a value is missing or not a text. Raises `NotRendered`."""
         if self.plain is None:
             return None
         made = {}
@@ -95,7 +95,7 @@ class CompiledTexts:
         return made
 
     def render(self, values: Mapping[str, Any], place: Place) -> dict[str, str]:
-        """With values for the names that it uses. Raises `NotRendered`."""
+        """Render with values for the names. Raises `NotRendered`."""
         context: dict[str, Any] | None = None
         made = {}
         for name, part in self.parts:
@@ -117,7 +117,7 @@ class CompiledTexts:
 
 
 class TextCompiler:
-    """Compiles templates, each once. For one thread."""
+    """Compiles each template once. Not thread-safe."""
 
     def __init__(self) -> None:
         self._plain, self._escaping = _environment(autoescape=False), _environment(autoescape=True)
@@ -133,8 +133,8 @@ class TextCompiler:
         locale: str | None,
         channel: str,
     ) -> CompiledTexts | None:
-        """The texts for a reader of this language; None if there are none on the channel. `key`: namespace,
-        template and version."""
+        """The texts for a reader of this language; None if the channel has none. `key` is namespace, template
+        and version."""
         wanted = (key, locale, channel)
         if wanted not in self._found:
             if len(self._found) >= MOST_FOUND:
@@ -148,7 +148,7 @@ class TextCompiler:
     def _compile(
         self, key: tuple[str, str, int], locale: str, channel: str, texts: tuple[tuple[str, str], ...]
     ) -> CompiledTexts:
-        # MJML was made into HTML when the version was written.
+        # MJML was converted to HTML when the version was written.
         wanted = [(name, text) for name, text in texts if name != "mjml"]
         parts = tuple((name, self.compile(name, text)) for name, text in wanted)
         pieces = [(name, self._pieces(name, text)) for name, text in wanted]
@@ -159,7 +159,7 @@ class TextCompiler:
         )
 
     def _pieces(self, name: str, text: str) -> tuple[PlainPiece, ...] | None:
-        """The texts and names that a text is made of; None if there is anything else in it."""
+        """The constant texts and names in a text; None if it contains anything else."""
         if "{" not in text:
             return (PlainPiece(finished(name, text)),)
         pieces: list[PlainPiece] = []
@@ -176,7 +176,7 @@ class TextCompiler:
         return tuple(pieces)
 
     def compile(self, name: str, text: str) -> str | Callable[[dict[str, Any]], str]:
-        """What renders a text; the text itself if nothing in it changes. Raises `TemplateError`."""
+        """A function that renders a text; the text itself if it is constant. Raises `TemplateError`."""
         if "{" not in text:
             return finished(name, text)
         environment = self._escaping if name in ESCAPED else self._plain
@@ -186,7 +186,7 @@ class TextCompiler:
         def render(values: dict[str, Any]) -> str:
             budget.reset()
             size, chunks = 0, []
-            # Not by template.new_context: going through its globals for each text takes as long as all else.
+            # Not template.new_context: copying its globals for each text doubles the time.
             for chunk in root(context_of(environment, values, None, blocks)):
                 size += len(chunk)
                 if size > LONGEST_OUTPUT:
@@ -197,8 +197,8 @@ class TextCompiler:
         return render
 
     def variables(self, text: str) -> dict[str, bool]:
-        """The variables of a text, each with whether it must be there: not if the text asks whether it is
-        defined, or has a default for it. Raises `TemplateError`."""
+        """The variables of a text, each with whether it is required. It is not required if the text tests
+        whether it is defined, or has a default for it. Raises `TemplateError`."""
         if "{" not in text:
             return {}
         tree = self._plain.parse(text)
@@ -209,8 +209,8 @@ class TextCompiler:
 def choose(
     parts: Mapping[str, Mapping[str, Mapping[str, str]]], locale: str | None, channel: str
 ) -> tuple[str, Mapping[str, str]] | None:
-    """The language in which a recipient gets a template, and its texts: the recipient's own, that without
-    its region, the template's default, or any that has texts for the channel."""
+    """The language of a template for a recipient, and its texts: the recipient's language, the same without
+    its region, the default of the template, or any language with texts for the channel."""
     for wanted in (*chain(locale), ""):
         if channel in parts.get(wanted, {}):
             return wanted, parts[wanted][channel]
@@ -219,7 +219,7 @@ def choose(
 
 @lru_cache(maxsize=1024)
 def chain(locale: str | None) -> tuple[str, ...]:
-    """`pt-br`, `pt`: a language, then what it is a kind of."""
+    """A language and its more general forms: `pt-br`, `pt`."""
     if not locale:
         return ()
     words = normal_locale(locale).split("-")
@@ -231,7 +231,7 @@ def normal_locale(locale: str) -> str:
 
 
 def finished(name: str, text: str) -> str:
-    """No line ends where there must be none, and no NUL anywhere."""
+    """Join the lines of one-line parts, and refuse NUL."""
     if name in ONE_LINE:
         text = " ".join(text.split())
         if len(text) > ONE_LINE[name]:
@@ -242,7 +242,7 @@ def finished(name: str, text: str) -> str:
 
 
 def refused(error: Exception, field: str) -> InvalidField:
-    """Of a text that cannot be compiled, or not be rendered with the samples."""
+    """The error for a text that cannot be compiled, or cannot be rendered with the samples."""
     if isinstance(error, TemplateSyntaxError):
         return InvalidField(
             "bad_template",
@@ -310,7 +310,7 @@ def _moment(value: Any) -> datetime | date:
 
 @lru_cache(maxsize=256)
 def _babel(locale: str | None) -> Any:
-    """A language that Babel knows: the reader's, what it is a kind of, or English."""
+    """The reader's language in Babel, or a more general form of it, or English."""
     for each in chain(locale):
         try:
             return Locale.parse(each, sep="-")
@@ -320,17 +320,17 @@ def _babel(locale: str | None) -> Any:
 
 
 def known_locale(locale: str) -> str:
-    """A language as it is stored, or a refusal."""
+    """The normal form of a language. Raises `InvalidField`."""
     words = locale.replace("_", "-").split("-")
     if not (2 <= len(words[0]) <= 3 and all(word.isascii() and word.isalnum() for word in words)):
         raise InvalidField(
-            "bad_locale", f"{locale!r} is no language", field="locale", hint="such as en, de or pt-BR"
+            "bad_locale", f"{locale!r} is not a language", field="locale", hint="such as en, de or pt-BR"
         )
     return normal_locale(locale)
 
 
 def _optional(tree: nodes.Template) -> set[str]:
-    """Names that a template uses only where it does not matter whether they are there."""
+    """The names that a template uses only where they may be undefined."""
     guarded: dict[str, int] = {}
     for node in (*tree.find_all(nodes.Filter), *tree.find_all(nodes.Test)):
         if node.name in ("default", "d", "defined", "undefined"):

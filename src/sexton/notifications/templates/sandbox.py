@@ -1,9 +1,9 @@
-"""Templates of others, rendered within limits.
+"""Renders templates of untrusted authors with limits.
 
-Jinja2's sandbox keeps a template away from Python; it does not keep it from taking all the time and memory
-there is: `'a' * 10**9`, nested loops, a text that is doubled a hundred times. Here every loop, call and
-operator draws on a budget of steps and characters, and the same template with the same values takes the
-same of both on every machine. Only harmless methods, filters and functions are left.
+The sandbox of Jinja2 denies access to Python, but does not limit time and memory: `'a' * 10**9`, nested
+loops, a text that is doubled a hundred times. Here every loop, call and operator uses up a budget of steps
+and characters. The same template with the same values uses the same amount on every machine. Only harmless
+methods, filters and functions are available.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ LARGEST_BITS = 4096
 
 
 class Missing(StrictUndefined):
-    """A value that is not there: a template may ask whether it is, and do nothing else with it."""
+    """An undefined value: a template may only test whether it is defined."""
 
     def __bool__(self) -> bool:  # type: ignore[override]
         return False
 
 
 class TooMuch(TemplateError):
-    """A template has used up what it may."""
+    """A template has used up its budget."""
 
 
 class RenderBudget:
-    """What is left for one rendering."""
+    """The remaining budget of one rendering."""
 
     __slots__ = ("characters", "steps")
 
@@ -78,7 +78,7 @@ class RenderBudget:
 
 
 class Sandbox(ImmutableSandboxedEnvironment):
-    """Not for several threads at once: a rendering draws on `budget`."""
+    """The environment of templates. Not thread-safe: a rendering uses `budget`."""
 
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
@@ -94,20 +94,18 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.globals.update(range=self._range, dict=dict)
 
     def _parse(self, source: str, name: str | None, filename: str | None) -> nodes.Template:
-        """Put the budget into loops, calls of macros and joined texts."""
+        """Parse a template, and add the budget to its loops and its operator `~`."""
         if len(source) > LONGEST_SOURCE:
             raise TooMuch(f"the text is longer than {LONGEST_SOURCE:,} characters")
         tree = super()._parse(source, name, filename)
         for refused in (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Block):
             if found := tree.find(refused):
-                raise TemplateError(
-                    f"line {found.lineno}: {_tag(refused)} is not possible in these templates"
-                )
+                raise TemplateError(f"line {found.lineno}: {_tag(refused)} is not allowed in templates")
         _charge(tree)
         return tree
 
     def looped(self, over: Any) -> Iterator[Any]:
-        """What a loop goes through, step by step."""
+        """The items of a loop, with one step each."""
         for each in over:
             self.budget.step()
             yield each
@@ -156,16 +154,16 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def is_safe_callable(self, obj: Any) -> bool:
         owner = getattr(obj, "__self__", None)
         if isinstance(owner, tuple(METHODS)):
-            return True  # its name has been looked at
+            return True  # its name was checked
         return obj is dict or owner is self or type(obj).__module__.startswith("jinja2.")
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
         return self.undefined(
-            f"{attribute} of a {type(obj).__name__} is not possible in templates", exc=SecurityError
+            f"{attribute} of a {type(obj).__name__} is not allowed in templates", exc=SecurityError
         )
 
     def _charged(self, filter_: Callable[..., Any]) -> Callable[..., Any]:
-        """A filter that draws on the budget by the length of what it is applied to."""
+        """A filter that uses up the budget by the length of its input."""
         place = 1 if hasattr(filter_, "jinja_pass_arg") else 0
 
         @wraps(filter_)
@@ -177,13 +175,14 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return charged
 
     def _shown(self, value: Any) -> Any:
-        """What an expression comes to, before it becomes text."""
+        """Use up the budget for the value of an expression, before it becomes text."""
         if not isinstance(value, str):
             self._charge(value)
         return value
 
     def _charge(self, value: Any) -> None:
-        """Draw on the budget by what a value is as text: a short list can hold the same long one often."""
+        """Use up the budget by the size of a value as text: a short list can contain one long list many
+        times."""
         if isinstance(value, str):
             self.budget.take(len(value))
             return

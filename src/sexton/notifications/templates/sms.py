@@ -1,10 +1,10 @@
-"""How long an SMS is: in segments, as networks count and charge them."""
+"""The length of an SMS in segments, as networks count and charge them."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-#: The alphabet of GSM 03.38; those of the extension take two places.
+#: The alphabet of GSM 03.38. Characters of the extension count twice.
 BASIC = frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
@@ -15,7 +15,7 @@ ONE_WIDE, MORE_WIDE = 70, 67
 
 
 class SmsLength(NamedTuple):
-    """How many places a text takes, in how many segments, in which encoding: GSM-7 or UCS-2."""
+    """The length of a text, the number of segments, and the encoding: GSM-7 or UCS-2."""
 
     length: int
     segments: int
@@ -31,7 +31,7 @@ def measure(text: str) -> SmsLength:
 
 
 def _segments(places: list[int], one: int, more: int) -> int:
-    """A character is never cut in two."""
+    """The number of segments. A segment never ends inside a character."""
     if sum(places) <= one:
         return 1
     segments, left = 1, more

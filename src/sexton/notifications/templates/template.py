@@ -1,4 +1,4 @@
-"""Templates: the texts of messages, in versions, by language and channel."""
+"""Templates: the texts of messages, with versions, by language and channel."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class TemplateView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TemplateVersionView(msgspec.Struct, frozen=True, kw_only=True):
-    """That there is a version."""
+    """A version in a list."""
 
     version: Annotated[int, about("The version.")]
     locales: Annotated[list[str], about("Its languages.")]
@@ -65,7 +65,7 @@ class TemplateVersionView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredTemplate:
-    """A version that was read: what scheduling and sending need of it."""
+    """A version from the database, with the methods for scheduling and sending."""
 
     __slots__ = ("defaults", "latest", "parts", "template_id", "variables", "version")
 
@@ -83,7 +83,7 @@ class StoredTemplate:
         return any(channel in texts for texts in self.parts.values())
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """With the defaults of variables that are not given."""
+        """The given values, and the defaults of the other variables."""
         defaults = {
             name: spec.default
             for name, spec in self.variables.items()
@@ -92,8 +92,8 @@ class StoredTemplate:
         return {**defaults, **given} if defaults else dict(given)
 
     def check(self, given: Mapping[str, Any], more: Mapping[str, Any] | None = None) -> None:
-        """Refuse values with which it cannot be sent. `more`: values from elsewhere, such as the recipient's
-        own fields."""
+        """Refuse values with which the template cannot be sent. `more` are other values, such as the fields
+        of the recipient."""
         for name, value in given.items():
             spec = self.variables.get(name)
             if spec is not None:
@@ -114,7 +114,7 @@ class StoredTemplate:
 
 @command
 async def put_template(context: Context, template_id: str, spec: TemplateSpec) -> TemplateView:
-    """The next version: these texts in one language, the others as they were."""
+    """Write the next version: these texts in one language; other languages stay."""
     check_text(template_id, "template_id", 200)
     before = await context.fetchrow("templates/lock", template_id=template_id)
     old = None if before is None or before["deleted_at"] else await get_stored(context, template_id, None)
@@ -137,7 +137,7 @@ async def put_template(context: Context, template_id: str, spec: TemplateSpec) -
 def next_version(
     spec: TemplateSpec, old: StoredTemplate | None
 ) -> tuple[str, Parts, dict[str, VariableSpec], dict[str, Any]]:
-    """What a template becomes with these texts: their language, all texts, the variables, the defaults."""
+    """The next version of a template: the language of these texts, all texts, the variables, the defaults."""
     locale = known_locale(spec.locale) if spec.locale else OWN_DEFAULT
     texts = _texts(spec)
     if not texts:
@@ -173,7 +173,7 @@ async def list_templates(
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[TemplateView]:
-    """In the order of their ids, or the reverse; with `search`, those whose id begins with it."""
+    """Templates by their ids, or the reverse; `search` is a prefix of the id."""
     rising = sort == "template_id"
     start = "" if rising else LAST_CHARACTER
     rows = await context.fetch(
@@ -220,7 +220,7 @@ async def list_versions(
 
 @command
 async def delete_template(context: Context, template_id: str) -> None:
-    """New messages with it are refused; those that were made still go out."""
+    """Delete a template: new messages with it are refused, existing ones are still sent."""
     version = await context.fetchval("templates/delete", template_id=template_id)
     if version is None:
         raise not_found("template", template_id)
@@ -239,7 +239,7 @@ async def restore_template(context: Context, template_id: str) -> TemplateView:
 def recipient_values(
     user_id: str | None, email: str | None, phone: str | None, fields: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a template knows of the recipient."""
+    """The values of the recipient in a template."""
     return {"user_id": user_id, "email": email, "phone": phone, "fields": fields, **fields}
 
 
@@ -253,7 +253,7 @@ def no_texts(template_id: str, channel: str) -> InvalidField:
 
 
 async def read_template(context: Context, template_id: str, version: int | None = None) -> StoredTemplate:
-    """For a new message: a template that was deleted is refused."""
+    """The template for a new message. Refuses a deleted one."""
     found = await find_template(context, template_id, version)
     if found is None:
         raise unknown_template(template_id, version)
@@ -271,8 +271,7 @@ def unknown_template(template_id: str, version: int | None) -> InvalidField:
 
 
 def used_variables(parts: Parts) -> dict[str, bool]:
-    """The variables that texts use, each with whether one of them needs it. Refuses texts that cannot be
-    compiled."""
+    """The variables in texts, each with whether a text requires it. Refuses texts that cannot be compiled."""
     compiler = TextCompiler()
     found: dict[str, bool] = {}
     for locale, channels in parts.items():
@@ -336,8 +335,8 @@ def _texts(spec: TemplateSpec) -> dict[str, dict[str, str]]:
 def _variables(
     spec: TemplateSpec, used: Mapping[str, bool], old: StoredTemplate | None
 ) -> tuple[dict[str, VariableSpec], bool]:
-    """Those that are declared; else those that the texts use. A declaration that is left out stays. Whether
-    they are declared."""
+    """The declared variables, else those in the texts; and whether they are declared. Without a new
+    declaration the old one stays."""
     declared: dict[str, VariableSpec] | None
     if spec.variables is UNSET:
         declared = dict(old.variables) if old is not None and old.defaults.get("declared") else None
@@ -353,7 +352,7 @@ def _variables(
     for name, each in declared.items():
         if each.type not in TYPES:
             raise InvalidField(
-                "bad_value", f"{each.type!r} is no type", field=f"variables.{name}.type",
+                "bad_value", f"{each.type!r} is not a type", field=f"variables.{name}.type",
                 hint=f"use {', '.join(TYPES)}",
             )  # fmt: skip
         for value in (each.default, each.sample):

@@ -1,4 +1,4 @@
-"""A test message: a template as it arrives, sent at once to the one who asks."""
+"""Sends a test message of a template at once."""
 
 from __future__ import annotations
 
