@@ -1,4 +1,4 @@
--- As list, the latest first. Planned actions before a place; of a series its first time counts. No more than :look of them are
+-- As list, the latest first. For a series, its first time counts. No more than :look of them are
 -- looked at, whatever the filters leave. A series is in a range if it begins before its end, and goes on after its start.
 -- Planned anew for every call, so that only the filters that are given count, and each finds its index.
 with single as materialized (
