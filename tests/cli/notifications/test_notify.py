@@ -52,7 +52,7 @@ def test_recipients_are_imported_shown_exported_and_erased(
     people.write_text(PEOPLE + "kim,nothing,UTC,\n")
     wrong = sexton("recipients", "import", str(people))
     assert wrong.code == 1
-    assert "line 5: 'nothing' is no e-mail address (such as ann@example.org)" in wrong.err
+    assert "line 5: 'nothing' is not an e-mail address (such as ann@example.org)" in wrong.err
     texts(sexton)
     sent = sexton("notify", "send", "hello", "--to", "ann", "--at", NINE, "--json").json()
     known = sexton("recipients", "export", "ann").json()

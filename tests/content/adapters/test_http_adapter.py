@@ -102,8 +102,8 @@ async def pretend(request: web.Request, answer: Handler) -> web.StreamResponse:
         (pretend, "but it is draft"),
         (flood, "more than 1,048,576 bytes"),
         (lose_the_answer, "ServerDisconnectedError"),
-        (drip, "no whole answer within 1 second"),
-        (hang, "no whole answer within 1 second"),
+        (drip, "no complete answer within 1 second"),
+        (hang, "no complete answer within 1 second"),
     ],
 )
 async def test_what_may_pass_is_tried_again(fault: Fault, words: str, adapter: HttpAdapter, cms: Cms) -> None:

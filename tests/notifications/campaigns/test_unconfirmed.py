@@ -153,9 +153,9 @@ async def test_of_one_that_was_cancelled_nothing_is_sent_again(
     await resend_message(context, first)
     await cancel(context, made.campaign_id)
     await engine.advance(seconds=10)
-    with pytest.raises(Conflict, match="nothing more of it goes out"):
+    with pytest.raises(Conflict, match="it sends no more messages"):
         await resend_campaign(context, made.campaign_id)
-    with pytest.raises(Conflict, match="nothing more of it goes out"):
+    with pytest.raises(Conflict, match="it sends no more messages"):
         await resend_message(context, second)
     assert (await confirm_campaign(context, made.campaign_id)).counts.sent == 1
     assert (await get_message(context, first)).status == "cancelled"

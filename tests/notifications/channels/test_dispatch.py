@@ -177,7 +177,7 @@ async def test_other_providers_stand_in_while_a_circuit_is_open(database: Databa
         await dispatcher.dispatch("default", "email", [outgoing(1)])
         [done] = await dispatcher.dispatch("default", "email", [outgoing(2)])
     assert done.provider == "second"
-    assert done.note == "first: first is not asked for a while: 429: slowly"
+    assert done.note == "first: first is paused: 429: slowly"
     assert [name for name, _ in told.given] == ["first", "second", "second"]
 
 

@@ -133,7 +133,7 @@ class ApnsProvider(ChannelProvider):
         ) as error:
             return Failed(f"no connection to Apple: {clean(str(error) or type(error).__name__, 300)}"), None
         except TimeoutError:
-            return Unclear(f"Apple gave no whole answer within {TIMEOUT_SECONDS:.0f} seconds"), None
+            return Unclear(f"Apple gave no complete answer within {TIMEOUT_SECONDS:.0f} seconds"), None
         except (httpx.HTTPError, OSError) as error:
             return Unclear(f"Apple's answer was lost: {clean(str(error) or type(error).__name__, 300)}"), None
         return _result(reply)
