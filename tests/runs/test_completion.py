@@ -198,7 +198,7 @@ async def test_a_token_is_not_good_for_another_run_of_the_same_id(store: Sent) -
     await store.work(again)
     assert (await store.live(run))["claim"] == 1
     for call in (store.complete, store.fail, store.beat):
-        with pytest.raises(Conflict, match="which the database has lost") as stale:
+        with pytest.raises(Conflict, match="which the database lost in a failover") as stale:
             await call(run, token)
         assert stale.value.code == "stale_token"
     assert await store.complete(run, tokens[0]) == "success"
