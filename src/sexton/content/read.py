@@ -93,7 +93,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     approved_by: Annotated[str | None, about("Who approved it.")] = None
     approved_at: Annotated[datetime | None, about("When it was approved.")] = None
     cancelled_by: Annotated[str | None, about("Who called it off.")] = None
-    cancelled_at: Annotated[datetime | None, about("When it was called off.")] = None
+    cancelled_at: Annotated[datetime | None, about("When it was cancelled.")] = None
     window_id: Annotated[str | None, about("The window that it opens or closes.")] = None
     release_id: Annotated[str | None, about("The release that it goes out with.")] = None
     job_id: Annotated[str | None, about("The job that fires it.")] = None

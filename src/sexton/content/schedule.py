@@ -108,7 +108,7 @@ async def cancel(context: Context, ref: str, *, by: str | None = None) -> Schedu
     row = await lock(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_late(context, row)
-        # What is called off together is known by its instant.
+        # All rows of one cancellation have the same instant.
         context = replace(context, now=await context.time())
         await _cancel(context, row, by or context.actor)
         if row["window_id"] == row["id"]:
@@ -206,7 +206,7 @@ def in_release(ref: str, row: asyncpg.Record) -> Conflict:
 
 
 def time_over(ref: str, what: str) -> Conflict:
-    """The refusal to restore what is not to come any more."""
+    """The error for an action whose time has passed: it cannot be restored."""
     return Conflict("time_over", f"the time of {ref} is over", hint=f"plan another {what}")
 
 

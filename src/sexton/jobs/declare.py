@@ -81,7 +81,7 @@ async def declare(
 
 
 async def pause_vanished(context: Context, app: str, jobs: Mapping[str, JobSpec]) -> list[str]:
-    """Pause the jobs that no process of the application declares any more; their names."""
+    """Pause the jobs that no process of the application declares now, and return their names."""
     gone = [
         row
         for row in await _rows(context, app, jobs)

@@ -55,7 +55,7 @@ class DeletedAs(msgspec.Struct, frozen=True):
     status: JobStatus
     fired_count: int
     next_at: datetime | None
-    #: It belongs to what was called off.
+    #: The owner of the job was cancelled.
     final: bool = False
 
 

@@ -1,4 +1,5 @@
-"""Single messages: made, called off, moved; until a message is submitted, under the lock of its timer."""
+"""Create, cancel and move single messages. A message can change until it is submitted, under the lock of its
+timer."""
 
 from __future__ import annotations
 
@@ -147,7 +148,7 @@ async def cancel_message(context: Context, ref: str, *, why: str | None = None) 
 
 @command
 async def restore_message(context: Context, ref: str) -> NotificationView:
-    """Take back that a message was called off, as long as its time is to come. Twice is once."""
+    """Restore a cancelled message whose time is still ahead. A second call changes nothing."""
     number = message_number(ref)
     row = await context.require("notification", ref, "messages/lock", message_id=number)
     if row["status"] in OPEN:

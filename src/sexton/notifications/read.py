@@ -44,7 +44,7 @@ class NotificationView(msgspec.Struct, frozen=True, kw_only=True):
     timezone: Annotated[str | None, about("The zone in which it was read.")]
     local_time_display: Annotated[str, about("When it is to be sent, for people.")]
     next_at: Annotated[datetime | None, about("When it is looked at next; null: nothing is left to do.")]
-    expires_at: Annotated[datetime | None, about("After this it is not sent any more.")]
+    expires_at: Annotated[datetime | None, about("It is not sent after this time.")]
     urgency: Annotated[str | None, about("asap, time_sensitive or digest.")]
     topic: Annotated[str | None, about("What it is about.")]
     hold_reason: Annotated[str | None, about("What holds it.")]

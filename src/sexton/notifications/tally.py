@@ -42,7 +42,7 @@ class NotificationTally(msgspec.Struct, frozen=True, kw_only=True):
     estimated: Annotated[
         bool, about("True if there may be more: a dry run looks through 30,000 messages.")
     ] = False
-    done: Annotated[int, about("How many were called off, or restored.")] = 0
+    done: Annotated[int, about("How many were cancelled, or restored.")] = 0
     refused: Annotated[list[NotificationRefusal], about("Why others were refused, by code.")] = []
     notification_ids: Annotated[list[str], about("Which ones these are.")] = []
     sample: Annotated[list[SampledNotification], about("Some of the messages, in a dry run.")] = []

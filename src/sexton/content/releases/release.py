@@ -99,7 +99,7 @@ async def cancel_release(context: Context, ref: str, *, by: str | None = None) -
     row = await lock_release(context, ref)
     if row["cancelled_at"] is None:
         await _refuse_over(context, row)
-        # What is called off together is known by its instant.
+        # All rows of one cancellation have the same instant.
         context = replace(context, now=await context.time())
         actor = by or context.actor
         await context.execute("content/cancel_release", actor=actor, release_id=row["id"])
@@ -112,7 +112,7 @@ async def cancel_release(context: Context, ref: str, *, by: str | None = None) -
 
 @command
 async def restore_release(context: Context, ref: str, *, force: bool = False) -> ReleaseView:
-    """Take back that a release was called off, as long as its time is to come. Twice is once."""
+    """Restore a cancelled release whose time is still ahead. A second call changes nothing."""
     row = await lock_release(context, ref)
     if row["cancelled_at"] is None:
         return await get_release(context, ref)

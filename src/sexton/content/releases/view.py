@@ -72,7 +72,7 @@ class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
     approved_by: Annotated[str | None, about("Who approved it.")] = None
     approved_at: Annotated[datetime | None, about("When it was approved.")] = None
     cancelled_by: Annotated[str | None, about("Who called it off.")] = None
-    cancelled_at: Annotated[datetime | None, about("When it was called off.")] = None
+    cancelled_at: Annotated[datetime | None, about("When it was cancelled.")] = None
     job_id: Annotated[str, about("The job that fires it.")]
     revision: Annotated[int, about("Grows with every change.")]
 

@@ -39,7 +39,7 @@ class CampaignChannel(msgspec.Struct, frozen=True, kw_only=True):
     sent: Annotated[int, about("A provider has accepted them.")] = 0
     failed: Annotated[int, about("Given up, or bounced.")] = 0
     left: Annotated[int, about("Still to be sent.")] = 0
-    others: Annotated[int, about("Suppressed, expired, called off, or not confirmed.")] = 0
+    others: Annotated[int, about("Suppressed, expired, cancelled, or not confirmed.")] = 0
 
 
 class HeldMessages(msgspec.Struct, frozen=True, kw_only=True):

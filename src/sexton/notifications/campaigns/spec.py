@@ -132,11 +132,11 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = 600
     canary: Annotated[
         Annotated[float, Meta(gt=0, le=0.5)] | None,
-        about("This share goes first; then it waits for a person's word. 0.01 is one of a hundred."),
+        about("This share is sent first; then the campaign waits for an operator. 0.01 is one of a hundred."),
     ] = None
     late_seconds: Annotated[
         int,
-        Meta(ge=600, le=TEN_YEARS, description="Found later than this, it waits for a person's word."),
+        Meta(ge=600, le=TEN_YEARS, description="If it starts later than this, it waits for an operator."),
     ] = 7200
     on_doubt: Annotated[
         OnDoubt | None,
@@ -150,7 +150,7 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = None
     expires_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
-        about("So long after its time a message is not sent any more."),
+        about("A message is not sent later than this after its time."),
     ] = None
     max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
     retry_seconds: Annotated[

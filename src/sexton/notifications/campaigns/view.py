@@ -38,7 +38,7 @@ class CampaignCounts(msgspec.Struct, frozen=True, kw_only=True):
     failed: Annotated[int, about("Given up.")] = 0
     suppressed: Annotated[int, about("Not wanted, or no way to reach the recipient.")] = 0
     expired: Annotated[int, about("Too late.")] = 0
-    unconfirmed: Annotated[int, about("Perhaps sent: they wait for a person's word.")] = 0
+    unconfirmed: Annotated[int, about("May have been sent; they wait until an operator decides.")] = 0
     cancelled: Annotated[int, about("Called off.")] = 0
     left: Annotated[int, about("Still to be sent.")] = 0
 
@@ -95,11 +95,11 @@ class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
     window: Annotated[dict[str, Any] | None, about("The part of each recipient's day in which it sends.")]
     prepare_seconds: Annotated[int, about("Its ledger is written so long before its time.")]
     canary: Annotated[float | None, about("The share that goes first.")]
-    late_seconds: Annotated[int, about("Found later than this, it waits for a person's word.")]
+    late_seconds: Annotated[int, about("If it starts later than this, it waits for an operator.")]
     on_doubt: Annotated[str | None, about("What becomes of what was perhaps sent.")]
     topic: Annotated[str | None, about("What it is about.")]
     urgency: Annotated[str | None, about("How a late message is treated.")]
-    expires_seconds: Annotated[int | None, about("So late a message is not sent any more.")]
+    expires_seconds: Annotated[int | None, about("A message is not sent later than this after its time.")]
     description: Annotated[str | None, about("For people.")]
     check: Annotated[CampaignCheck | None, about("What the check of its ledger has found.")]
     prepared_at: Annotated[datetime | None, about("When its ledger was whole.")]

@@ -12,7 +12,7 @@ from enum import StrEnum
 from sexton.notifications.channels.base import Failed, Rejected, SendResult
 
 ENHANCED = re.compile(r"^([245]\.\d{1,3}\.\d{1,3})(?=\s|$)")
-#: Statuses for a mailbox that does not exist, or accepts no mail any more.
+#: Statuses for a mailbox that does not exist, or no longer accepts mail.
 ABSENT = frozenset({"1.0", "1.1", "1.2", "1.3", "1.6", "1.10", "2.0", "2.1"})
 #: Codes about our connection: the next message would be refused too.
 OURS = frozenset({421, 432, 454, 530, 534, 535, 538})

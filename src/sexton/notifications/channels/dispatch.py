@@ -229,7 +229,7 @@ class Dispatcher:
     async def _tell_open(self, provider: OpenProvider, now: float) -> None:
         left = provider.circuit.left(now)
         log.warning(
-            "the provider %s of the namespace %s is not asked for %.0f s: %s",
+            "the provider %s of the namespace %s is paused for %.0f s: %s",
             provider.name, provider.namespace, left, provider.circuit.reason,
         )  # fmt: skip
         await self._database.execute(

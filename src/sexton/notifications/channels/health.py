@@ -30,10 +30,10 @@ class ProviderHealth(msgspec.Struct, frozen=True, kw_only=True):
     enabled: Annotated[bool, about("Whether it is asked.")]
     state: Annotated[
         Literal["good", "failing", "open", "unused", "off"],
-        about("open: it is not asked for a while; failing: its last message failed."),
+        about("open: the provider is paused; failing: its last message failed."),
     ]
-    open_until: Annotated[datetime | None, about("Until when it is not asked.")] = None
-    reason: Annotated[str | None, about("Why it is not asked, or what failed last.")] = None
+    open_until: Annotated[datetime | None, about("When the pause ends.")] = None
+    reason: Annotated[str | None, about("Why it is paused, or what failed last.")] = None
     accepted: Annotated[int, about("Messages that it has taken.")] = 0
     rejected: Annotated[int, about("Messages that it has refused for good.")] = 0
     failed: Annotated[int, about("Tries that failed.")] = 0

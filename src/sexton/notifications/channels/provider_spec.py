@@ -40,7 +40,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     on_doubt: Annotated[
         Literal["hold", "resend"] | None,
         about(
-            "What to do with a message that may have been sent: wait for a person's word, or send it again; "
+            "What to do with a message that may have been sent: wait for an operator, or send it again; "
             "null: send it again if the other side recognises it by its key."
         ),
     ] = None

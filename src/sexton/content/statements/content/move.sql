@@ -1,4 +1,4 @@
--- Times until now do not count any more; those that are left out stay so.
+-- Past times no longer count; times that are left out stay left out.
 update sexton.content_schedules
 set scheduled_at = :scheduled_at, timezone = :timezone, recurrence_rule = :recurrence_rule, revision = revision + 1,
     valid_from = case when :recurrence_rule::text is null then null else coalesce(:now::timestamptz, clock_timestamp()) end

@@ -1,4 +1,4 @@
--- A release that was called off is planned as before, with the items that it had then.
+-- Plan a cancelled release again, with the items that it had then.
 with release as (
     select id, cancelled_at from sexton.content_releases where id = :release_id and namespace = :namespace
 ),

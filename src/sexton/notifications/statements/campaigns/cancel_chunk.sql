@@ -1,4 +1,4 @@
--- Cancel what is left of some chunks of a campaign that was called off. What a run has marked, and has not settled before it was given up,
+-- Cancel what is left of some chunks of a cancelled campaign. What a run has marked, and has not settled before it was given up,
 -- may have gone out.
 with chosen as materialized (
     select chunk.number, chunk.first_id, chunk.last_id, chunk.marked_run, chunk.marked_after, chunk.marked_to, chunk.marked_at

@@ -1,4 +1,4 @@
--- Messages of a campaign, which is locked, that may have gone out count as sent on a person's word: all of them, or the one that is named.
+-- Count messages of a campaign, which is locked, as sent if they may have been sent: all of them, or one.
 with chosen as materialized (
     select chunk.number, chunk.first_id, chunk.last_id
     from sexton.campaign_chunks as chunk

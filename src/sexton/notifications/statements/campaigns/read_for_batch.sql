@@ -1,4 +1,4 @@
--- What a run must know before each batch of its chunk; no row: the chunk is not its own any more.
+-- What a run must know before each batch of its chunk; no row: the run no longer owns the chunk.
 select campaign.id, campaign.namespace, campaign.status, campaign.vars, campaign.send_window::text as send_window, campaign.rate,
     campaign.on_doubt, campaign.looked_at, campaign.late_seconds, chunk.number, chunk.first_id, chunk.last_id, chunk.marked_at,
     space.campaign_sends_per_day as quota,

@@ -1,4 +1,4 @@
--- Messages of a campaign, which is locked, go out once more on a person's word: those that may have gone out, or the one that is named.
+-- Send messages of a campaign, which is locked, again if they may have been sent: all of them, or one.
 -- Their chunks are ready again; one that is open finds them when it closes.
 with chosen as materialized (
     select chunk.number, chunk.first_id, chunk.last_id

@@ -1,4 +1,4 @@
--- Runs that are said to submit messages, and are none any more.
+-- Runs that hold messages as their submitter, but no longer exist.
 select timer.run_id
 from sexton.message_timers as timer
 where timer.namespace = :namespace

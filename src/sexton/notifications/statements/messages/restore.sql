@@ -1,4 +1,4 @@
--- Locked messages that were called off wait for their time again.
+-- Cancelled messages, which are locked, wait for their time again.
 with back as (
     update sexton.messages
     set status = 'pending', due_at = :due_at::timestamptz, settled_at = null

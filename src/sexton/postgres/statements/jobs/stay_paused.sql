@@ -1,4 +1,4 @@
--- A pause that cannot end by itself: its end is not waited for any more. What it was is returned.
+-- Let a pause last until the job is resumed: clear its end, and return the end that it had.
 update sexton.jobs as job
 set paused_until = null, paused_reason = :reason
 from sexton.jobs as before
