@@ -1,4 +1,4 @@
--- How its entity was is kept from the first try of an occurrence.
+-- Begin a try. The state of the entity before the action is recorded at the first try of an occurrence.
 update sexton.content_schedules
 set begun_at = :scheduled_at, begun_run = :run_id,
     state_before = case when begun_at = :scheduled_at then state_before end,

@@ -1,4 +1,4 @@
--- How its entity was is kept from the first try: a later one may find it changed.
+-- The state of the entity before the action is recorded at the first try: a later try may find it changed.
 update sexton.content_schedules
 set begun_at = :scheduled_at, begun_run = :run_id,
     state_before = case when begun_at is null then :state_before else state_before end,

@@ -1,4 +1,4 @@
--- Its items were changed: who approved it had approved something else.
+-- The items of a release were changed: an earlier approval no longer holds.
 update sexton.content_releases
 set approved_at = null, approved_by = null, revision = revision + 1
 where id = :release_id and namespace = :namespace

@@ -1,3 +1,4 @@
--- One plan for an entity is made after the other, so that each sees the others. Of many, always in the same order.
+-- Lock entities, so that plans for one entity are made one after the other and each sees the others. Locks are always taken in the
+-- same order.
 select pg_advisory_xact_lock(key)
 from (select distinct hashtextextended(entity, :seed) as key from unnest(:entities::text[]) as entity order by key) as entity

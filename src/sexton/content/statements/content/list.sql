@@ -1,4 +1,4 @@
--- Planned actions after a place, in the order of their time; of a series that is its first. No more than :look of them are
+-- Planned actions after a place, in the order of their time; for a series, its first time counts. No more than :look of them are
 -- looked at, whatever the filters leave. A series is in a range if it begins before its end, and goes on after its start.
 -- Planned anew for every call, so that only the filters that are given count, and each finds its index.
 with single as materialized (
@@ -51,6 +51,6 @@ last as (
 )
 select scheduled_at, id, true as found from found
 union all
--- Where to go on, if there may be more.
+-- Where the next page begins, if there may be one.
 select scheduled_at, id, false from last where (select count(*) from looked) = :look
 order by found desc, scheduled_at, id

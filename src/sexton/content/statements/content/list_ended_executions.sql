@@ -1,4 +1,4 @@
--- What has ended of actions and was recorded after :first and up to :last, the latest first. :run_id, :scheduled_at and :plan_id, with
+-- Ended occurrences of actions that were recorded after :first and up to :last, the latest first. :run_id, :scheduled_at and :plan_id, with
 -- :last, name the last row of the page before, or are null. Filters that are null do not count; planned anew for every call. Of all actions
 -- the caller widens the range step by step, because history is ordered by job.
 select ended.recorded_at, ended.run_id, ended.scheduled_at, ended.trigger, ended.status, ended.reason, ended.attempt, ended.error,
@@ -8,7 +8,7 @@ select ended.recorded_at, ended.run_id, ended.scheduled_at, ended.trigger, ended
 from sexton.content_schedules as plan
 join sexton.history as ended on ended.job_id = plan.job_id
 left join sexton.content_releases as release on release.id = plan.release_id
--- What became of an item is the doing of one run; others of its release were left, as it was moved.
+-- The result of an item comes from one run; other runs of its release ended without it, because the release was moved.
 cross join lateral (
     select case when release.begun_run = ended.run_id then plan.result end as result,
            case when release.begun_run = ended.run_id then plan.error end as error

@@ -51,6 +51,6 @@ last as (
 )
 select scheduled_at, id, true as found from found
 union all
--- Where to go on, if there may be more.
+-- Where the next page begins, if there may be one.
 select scheduled_at, id, false from last where (select count(*) from looked) = :look
 order by found desc, scheduled_at desc, id desc

@@ -1,4 +1,4 @@
--- What is to come for an entity, each with its next time.
+-- Actions of an entity that are still to come, each with its next time.
 select plan.id, plan.action, plan.window_id, timer.scheduled_at as at
 from sexton.content_schedules as plan
 join sexton.timers as timer on timer.job_id = plan.job_id

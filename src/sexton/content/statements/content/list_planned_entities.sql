@@ -17,6 +17,6 @@ last as (
 )
 select entity_type, entity_id, true as found from found
 union all
--- Where to go on, if there may be more.
+-- Where the next page begins, if there may be one.
 select entity_type, entity_id, false from last where (select count(*) from looked) = :look
 order by found desc, entity_type, entity_id

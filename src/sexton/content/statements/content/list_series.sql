@@ -1,4 +1,4 @@
--- Series that may have times in a range, with what their jobs say. Planned anew for every call.
+-- Series that may have times in a range, with the state of their jobs. Planned anew for every call.
 select plan.*, timer.scheduled_at as timer_at,
        job.schedule as job_schedule, job.timezone as job_timezone, job.kind as job_kind, job.anchor as job_anchor,
        job.name as job_name, job.options as job_options, job.moved as job_moved,

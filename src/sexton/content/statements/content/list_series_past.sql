@@ -1,4 +1,4 @@
--- What happened of the times of series in a range after a place, live runs included. Nothing is recorded before it is due, so the
+-- What became of past times of series, in a range after a place, with live runs. Nothing is recorded before it is due, so the
 -- index of (job, recorded_at) bounds the search from below.
 select plan.id, past.*
 from unnest(:ids::bigint[], :job_ids::bigint[]) as plan (id, job_id)

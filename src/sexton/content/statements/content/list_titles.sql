@@ -1,4 +1,4 @@
--- What people call these entities: `title` or `name` of their latest versions.
+-- The titles of these entities: `title` or `name` of their latest versions.
 select entity.entity_type, entity.entity_id, left(coalesce(version.body ->> 'title', version.body ->> 'name'), 200) as title
 from unnest(:types::text[], :ids::text[]) as wanted (entity_type, entity_id)
 join sexton.content_entities as entity

@@ -1,4 +1,4 @@
--- The author is told once of an occurrence that was not carried out: which of these were not told of before.
+-- An author is notified once of an occurrence that was not carried out. Returns those of which no notice was sent before.
 update sexton.content_schedules as plan
 set told_at = wanted.at
 from unnest(:schedules::bigint[], :at::timestamptz[]) as wanted (id, at)

@@ -1,4 +1,4 @@
--- Planned actions with what their jobs say: the timer, the live run, and how the latest occurrence ended.
+-- Planned actions with the state of their jobs: the timer, the live run, and how the latest occurrence ended.
 select plan.*, plan.error as item_error, timer.scheduled_at as timer_at,
        job.schedule as job_schedule, job.timezone as job_timezone, job.kind as job_kind, job.anchor as job_anchor,
        job.name as job_name, job.options as job_options, job.moved as job_moved, job.target as job_target,

@@ -1,4 +1,4 @@
--- The releases that a list means, with how many items each has. Gives `found`.
+-- The releases that match the filters of a list, with the number of their items, as `found`.
 with found as (
     select id, scheduled_at,
            (select count(*) from sexton.content_schedules as item where item.release_id = release.id) as items

@@ -1,4 +1,4 @@
--- What people call an entity: `title` or `name` of its latest version, if it is kept here. Expects a row `plan` of content_schedules, and an
+-- The title of an entity: `title` or `name` of its latest version, if it is kept here. Expects a row `plan` of content_schedules, and an
 -- expression in its place.
 (
     select left(coalesce(version.body ->> 'title', version.body ->> 'name'), 200)

@@ -1,2 +1,2 @@
--- The zone of a namespace's recipients without one.
+-- The zone of recipients without a zone, in a namespace.
 select timezone from sexton.notification_settings where namespace = :namespace

@@ -1,4 +1,4 @@
--- Look at the next slice of a campaign's audience without writing it: what a query has found, in its order. Who is no recipient is only counted.
+-- Look at the next slice of a campaign's audience without writing it: the results of a query, in its order. Those who are not recipients are only counted.
 with member as (
     select member.position, member.user_id, member.vars::jsonb as vars
     from unnest(:user_ids::text[], :vars::text[]) with ordinality as member (user_id, vars, position)

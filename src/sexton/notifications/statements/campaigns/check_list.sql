@@ -1,4 +1,4 @@
--- Look at the next slice of a campaign's audience without writing it: members of a list, in their order. Who is no recipient is only counted.
+-- Look at the next slice of a campaign's audience without writing it: members of a list, in their order. Members who are not recipients are only counted.
 with member as (
     select member.position, member.user_id, member.vars
     from sexton.audience_members as member

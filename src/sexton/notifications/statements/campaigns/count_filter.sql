@@ -1,4 +1,4 @@
--- How many recipients meet a filter, counted among the first :most of the namespace.
+-- How many recipients match a filter, counted among the first :most of the namespace.
 select count(*) as looked_at, count(*) filter (
     where jsonb_path_match(
         jsonb_strip_nulls(jsonb_build_object(

@@ -1,4 +1,4 @@
--- Make a campaign.
+-- Create a campaign.
 insert into sexton.campaigns (
     id, namespace, name, description, template_id, template_version, channels, vars, topic, urgency, expires_seconds, max_retries,
     retry_seconds, on_doubt, audience, audience_id, filter, needed, send_at, local_time, timezone, when_past, rate, send_window,

@@ -1,2 +1,2 @@
--- Remove a list without its members.
+-- Remove a list, but not its members.
 delete from sexton.audiences where namespace = :namespace and id = :audience_id

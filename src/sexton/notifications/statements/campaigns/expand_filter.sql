@@ -1,4 +1,4 @@
--- Write the next slice of a campaign's audience: recipients of the namespace that meet a filter, in the order of their numbers.
+-- Write the next slice of a campaign's audience: recipients of the namespace that match a filter, in the order of their numbers.
 with
 -- include: met
 -- include: picked

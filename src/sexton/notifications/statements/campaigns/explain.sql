@@ -1,4 +1,4 @@
--- A campaign, and the chunk of one of its messages: what holds that message beside itself.
+-- A campaign, and the chunk of one of its messages: why that message may wait, apart from its own row.
 select campaign.id, campaign.name, campaign.status, campaign.reason, campaign.rate, campaign.canary, campaign.canary_state,
     chunk.canary as in_canary, chunk.next_at, chunk.wait_reason, coalesce(:now::timestamptz, clock_timestamp()) as now
 from sexton.campaigns as campaign

@@ -1,4 +1,4 @@
--- A list is whole: from now on its name means it, and not the one before.
+-- Mark a list as complete: from now on its name refers to it, and no longer to the list before.
 with before as (
     update sexton.audiences set current = false where namespace = :namespace and name = :name and current
     returning id

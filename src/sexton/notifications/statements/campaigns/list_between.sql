@@ -1,4 +1,4 @@
--- Campaigns of a namespace whose time is in a range: an instant, or a time on the wall of some zone. Drafts go at no time.
+-- Campaigns of a namespace whose time is in a range: an instant, or a local time of some zone. Drafts have no time.
 select campaign.id, campaign.name, campaign.status, campaign.send_at, campaign.local_time, campaign.timezone, campaign.when_past,
     campaign.armed_at
 from sexton.campaigns as campaign

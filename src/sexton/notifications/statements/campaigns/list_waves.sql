@@ -1,4 +1,4 @@
--- The parts of a campaign by the instant at which they are due, those that go first apart, the earliest first.
+-- The parts of a campaign by the instant at which they are due, the earliest first; the canary is listed apart.
 select chunk.due_at, chunk.canary, sum(chunk.size)::bigint as messages, sum(chunk.sent)::bigint as sent, sum(chunk.failed)::bigint as failed,
     sum(chunk.suppressed + chunk.expired + chunk.unconfirmed + chunk.cancelled)::bigint as others,
     bool_and(chunk.state = 'done') as done, bool_or(chunk.state = 'open') as open,

@@ -1,4 +1,4 @@
--- Chunks of a campaign whose run has ended without saying so, as when it was cancelled or given up, are ready again.
+-- Chunks of a campaign whose run ended without closing them, such as a cancelled run, are ready again.
 update sexton.campaign_chunks as chunk
 set state = 'ready', run_id = null, next_at = :now, changed_at = :now
 where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace and chunk.state = 'open'

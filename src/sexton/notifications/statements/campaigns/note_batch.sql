@@ -1,4 +1,4 @@
--- Add what became of a batch to the counts of its chunk; they are counted anew when it closes.
+-- Add the results of a batch to the counts of its chunk; the counts are renewed when the chunk closes.
 update sexton.campaign_chunks
 set sent = sent + :sent, failed = failed + :failed, suppressed = suppressed + :suppressed, expired = expired + :expired,
     unconfirmed = unconfirmed + :unconfirmed, changed_at = coalesce(:now::timestamptz, clock_timestamp())

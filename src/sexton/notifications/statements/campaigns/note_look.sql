@@ -1,2 +1,2 @@
--- A run has looked after a campaign.
+-- Record when a run last conducted a campaign.
 update sexton.campaigns set looked_at = :now where id = :campaign_id and namespace = :namespace

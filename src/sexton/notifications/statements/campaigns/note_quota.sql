@@ -1,4 +1,4 @@
--- The quota of a day holds a campaign, which is locked; once a day is enough to know.
+-- Record, once a day, that the quota of the day holds a campaign, which is locked.
 insert into sexton.campaign_events (namespace, campaign_id, at, kind, reason, actor, until)
 select :namespace, :campaign_id, :now, 'quota', :reason, :actor, :until
 where not exists (

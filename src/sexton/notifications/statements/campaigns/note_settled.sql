@@ -1,4 +1,4 @@
--- So many messages were settled, and a worker had them in hand so long; minutes of two days ago are removed on the way.
+-- Record how many messages were settled, and how long a worker held them; remove minutes older than two days.
 with gone as (
     delete from sexton.notification_meters
     where namespace = :namespace and part = :part and minute < date_trunc('minute', clock_timestamp()) - interval '2 days'

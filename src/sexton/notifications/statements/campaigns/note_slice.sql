@@ -1,4 +1,4 @@
--- Note that a slice of a campaign's audience is written, in the transaction that has written it.
+-- Note that a slice of a campaign's audience is written, in the transaction that writes it.
 update sexton.campaigns
 set expanded_to = coalesce(:reached::bigint, expanded_to), chunks = chunks + :chunks, total = total + :total,
     skipped = skipped + :skipped, unknown = unknown + :unknown, duplicates = duplicates + :duplicates,

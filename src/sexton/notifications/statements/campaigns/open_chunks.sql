@@ -1,4 +1,4 @@
--- Give chunks of a campaign, which is locked, their runs.
+-- Assign runs to chunks of a campaign, which is locked.
 update sexton.campaign_chunks as chunk
 set state = 'open', run_id = opened.run_id, wait_reason = null, changed_at = :now
 from (select unnest(:numbers::integer[]) as number, unnest(:runs::bigint[]) as run_id) as opened

@@ -1,4 +1,4 @@
--- Make or change a segment.
+-- Create or change a segment.
 insert into sexton.segments (namespace, name, filter, path, description, changed_by, changed_at)
 values (:namespace, :name, :filter::text::jsonb, :path, :description, :actor, coalesce(:now::timestamptz, clock_timestamp()))
 on conflict (namespace, name) do update

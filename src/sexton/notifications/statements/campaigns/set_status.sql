@@ -1,9 +1,9 @@
--- Move a campaign, which is locked, to another status. What is null stays as it is.
+-- Move a campaign, which is locked, to another status. Null leaves a value as it is.
 with before as materialized (
     select status, reason from sexton.campaigns where id = :campaign_id and namespace = :namespace
 ),
 told as (
-    -- What holds the campaign as a whole, and what lets it go on, is kept: its messages tell of it.
+    -- Keep what stopped the campaign as a whole, and what let it continue: `why` of its messages shows it.
     insert into sexton.campaign_events (namespace, campaign_id, at, kind, reason, actor)
     select :namespace, :campaign_id, :now::timestamptz, coalesce(own.kind, 'resumed'), :reason, :actor
     from before

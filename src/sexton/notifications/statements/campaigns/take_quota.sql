@@ -1,4 +1,4 @@
--- Take up to :wanted of what the campaigns of a namespace may send on a day: how many there were.
+-- Take up to :wanted messages of the quota that the campaigns of a namespace have for a day; returns how many were taken.
 with before as (
     insert into sexton.campaign_meters as meter (namespace, day, taken)
     values (:namespace, :day, 0)

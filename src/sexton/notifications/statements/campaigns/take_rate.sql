@@ -1,4 +1,4 @@
--- Take up to :wanted messages of what a campaign may send in a second. None are granted before free_at.
+-- Take up to :wanted messages of a campaign's rate. None are granted before free_at.
 with before as materialized (
     select campaign.id, campaign.free_at, campaign.free_at <= :now as granted
     from sexton.campaigns as campaign

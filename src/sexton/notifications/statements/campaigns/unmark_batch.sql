@@ -1,4 +1,4 @@
--- Take the mark of a run from its chunk, and count what became of the messages; no row: another run has taken it, and has settled them.
+-- Take the mark of a run from its chunk, and count what became of the messages; no row: another run has taken the chunk, and has settled them.
 update sexton.campaign_chunks
 set marked_run = null, marked_after = null, marked_to = null, marked_at = null,
     sent = sent + :sent, failed = failed + :failed, suppressed = suppressed + :suppressed, expired = expired + :expired,

@@ -1,4 +1,4 @@
--- The messages that reports are about: by their own number, or by the provider's name for them.
+-- The messages that reports are about: by their own number, or by the provider's id.
 select given.place, messages.id,
 -- include: message_status
     as status, messages.user_id,

@@ -1,4 +1,4 @@
--- Reports as lines of `why`, each once; and where they take a message. A bounce counts more than a delivery.
+-- Record reports as events that `why` shows, each once, and the status that they give a message. A bounce outranks a delivery.
 with given as (
     select *
     from unnest(:message_ids::bigint[], :kinds::text[], :at::timestamptz[], :details::text[]::jsonb[], :statuses::text[], :reasons::text[])

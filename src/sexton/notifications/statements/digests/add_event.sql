@@ -1,4 +1,4 @@
--- An event is in this message, and in no other.
+-- Record that an event is in this message, and in no other.
 with gathered as (
     update sexton.digest_gatherings
     set message_id = :message_id, events = :events

@@ -1,4 +1,4 @@
--- Write an event into the message that gathers, which is locked; no row: it would become too large.
+-- Write an event into the open digest message, which is locked; no row: the message would become too large.
 update sexton.messages
 set vars = jsonb_set(
     jsonb_set(vars, '{events}', (vars -> 'events') || jsonb_build_array(:data::text::jsonb)),

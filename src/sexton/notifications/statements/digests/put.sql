@@ -1,4 +1,4 @@
--- Make or change a digest.
+-- Create or change a digest.
 insert into sexton.digests (
     id, namespace, name, template_id, channels, schedule, most_events, topic, urgency, expires_seconds, is_active, changed_by, changed_at
 )

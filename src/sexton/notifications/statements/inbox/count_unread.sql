@@ -1,4 +1,4 @@
--- No more than are worth counting.
+-- How many messages of an inbox are unread, up to a limit.
 select count(*)
 from (
     select 1

@@ -1,4 +1,4 @@
--- The latest first.
+-- Messages of an inbox, the latest first.
 select id, message_id, parts, topic, created_at, read_at, archived_at
 from sexton.inbox
 where namespace = :namespace and user_id = :user_id and id < :before

@@ -1,4 +1,4 @@
--- Read or archived, or neither again. With no ids: all that are not archived.
+-- Mark messages as read or archived, or remove the mark. Without ids: all that are not archived.
 update sexton.inbox
 set read_at = case when :read::boolean then coalesce(read_at, :now::timestamptz, clock_timestamp()) when :read is null then read_at end,
     archived_at = case when :archived::boolean then coalesce(archived_at, :now::timestamptz, clock_timestamp())

@@ -1,4 +1,4 @@
--- Locked messages are not sent.
+-- Cancel locked messages.
 with ended as (
     update sexton.messages
     set status = 'cancelled', due_at = null, hold_reason = null, settled_at = :now::timestamptz

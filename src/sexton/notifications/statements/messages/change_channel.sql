@@ -1,4 +1,4 @@
--- These are submitted on another channel than before.
+-- Submit these messages on another channel than before.
 update sexton.messages as message
 set channel_index = changed.channel_index, retry_count = 0
 from unnest(:ids::bigint[], :indexes::smallint[]) as changed (id, channel_index)

@@ -1,4 +1,4 @@
--- Lock some messages of a namespace that are due, the oldest first. The timer is the lock; what another run has is left to it.
+-- Lock some messages of a namespace that are due, the oldest first. The timer is the lock; messages of other runs are skipped.
 with moment as materialized (select clock_timestamp() as now),
 due as materialized (
     select timer.message_id, timer.due_at

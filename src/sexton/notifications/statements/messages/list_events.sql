@@ -1,4 +1,4 @@
--- What was unusual about a message, in order.
+-- The events of a message, in order.
 select at, kind, detail::text
 from sexton.message_events
 where namespace = :namespace and message_id = :message_id

@@ -1,5 +1,5 @@
--- Messages of a campaign, by the ids of their recipients, the last first. Looks at the next :most of them: those that the filter means, and the last one,
--- behind which the next page begins.
+-- Messages of a campaign, by the ids of their recipients, the last first. Reads the next :most of them, and returns those that match the
+-- filter, and the last one that was read: the next page begins after it.
 with next as (
     select id, user_id, status, campaign_id, template_id, due_at, namespace
     from sexton.messages
@@ -8,8 +8,8 @@ with next as (
     limit :most
 ),
 messages as (
-    -- Numbered behind the bound, and the namespace behind it: PostgreSQL, which knows little of a ledger that has just been
-    -- written, takes the messages of a campaign for few, and would sort all of them.
+    -- The row number is computed after the limit, and the namespace is checked after that: PostgreSQL has no statistics of new rows,
+    -- expects few messages of the campaign, and would sort all of them.
     select messages.*, row_number() over (order by messages.user_id desc) as place, (
 -- include: message_meant
     and (:statuses::text[] is null or

@@ -1,5 +1,5 @@
--- Messages of a namespace, the oldest first. Looks at the next :most of them: those that the filter means, and the last one,
--- behind which the next page begins.
+-- Messages of a namespace, the oldest first. Reads the next :most of them, and returns those that match the
+-- filter, and the last one that was read: the next page begins after it.
 with next as (
     select id, user_id, status, campaign_id, template_id, due_at
     from sexton.messages
@@ -8,7 +8,7 @@ with next as (
     limit :most
 ),
 messages as (
-    -- Numbered behind the bound: else PostgreSQL may sort all of them.
+    -- The row number is computed after the limit: else PostgreSQL may sort all of them.
     select messages.*, row_number() over (order by messages.id) as place, (
 -- include: message_meant
     and (:statuses::text[] is null or

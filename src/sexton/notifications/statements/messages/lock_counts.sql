@@ -1,4 +1,4 @@
--- How many messages recipients have had; locked in one order, and there from now on.
+-- Lock the counters of messages of recipients, in one order; a missing counter is created.
 insert into sexton.recipient_counts as counted (namespace, user_id, subject, period_start, n)
 select :namespace, user_id, subject, period_start, 0
 from unnest(:users::text[], :subjects::text[], :periods::date[]) as wanted (user_id, subject, period_start)

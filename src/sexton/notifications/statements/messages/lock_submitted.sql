@@ -1,4 +1,4 @@
--- Messages that these runs are said to submit, by their timers; both are locked.
+-- Lock the messages that these runs submit, with their timers.
 select message.id, message.channels, message.channel_index, message.campaign_id
 from sexton.message_timers as timer
 join sexton.messages as message on message.id = timer.message_id

@@ -1,4 +1,4 @@
--- These are being submitted by a run, on another channel than before.
+-- A run submits these messages on another channel than before.
 with timed as (
     update sexton.message_timers set run_id = :run_id::bigint
     where message_id = any (:ids::bigint[])

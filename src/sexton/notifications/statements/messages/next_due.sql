@@ -1,4 +1,4 @@
--- When the next message of a namespace is due that no run has; and how many are due now, as far as that is asked for.
+-- When the next message of a namespace is due that no run has; if asked for, also how many are due now.
 select (
         select min(due_at) from sexton.message_timers where namespace = :namespace and run_id is null
     ) as due_at,

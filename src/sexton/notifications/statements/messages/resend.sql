@@ -1,4 +1,4 @@
--- A locked message goes out once more, as if it had not been tried.
+-- Send a locked message again, as if it had not been tried.
 with again as (
     update sexton.messages
     set status = 'pending', due_at = :now::timestamptz, retry_count = 0, settled_at = null, failure_reason = null,

@@ -1,4 +1,4 @@
--- What became of messages: of those that this run has marked at that instant, if :fenced; else of locked ones, or of those whose
+-- Record what became of messages: if :fenced, of those that this run marked at that instant; else of locked messages, or of those whose
 -- chunk was marked.
 with change as materialized (
     select *

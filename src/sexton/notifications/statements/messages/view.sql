@@ -1,4 +1,4 @@
--- Messages by their ids, as people see them; those that the namespace does not have are left out.
+-- Messages by their ids, as users see them; those that the namespace does not have are left out.
 select
 -- include: message_columns
     ,

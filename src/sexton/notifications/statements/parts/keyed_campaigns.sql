@@ -1,4 +1,4 @@
--- Campaigns that a list means, with the key of its order. Gives `keyed`.
+-- The campaigns of a list, with the key of its order, as `keyed`.
 with keyed as (
     select campaign.*, coalesce(:now::timestamptz, clock_timestamp()) as now,
         case :key::text

@@ -1,4 +1,4 @@
--- The status that people see, of a row of `messages`: what a chunk has marked is being submitted.
+-- The status that users see of a row of `messages`: a message that its chunk has marked is being submitted.
 case
     when messages.status in ('pending', 'held') and exists (
         select from sexton.campaign_chunks as chunk

@@ -1,4 +1,4 @@
--- Gives `slice` and `one`: the next recipients of the namespace in the order of their numbers, and those of them that meet a filter.
+-- Gives `slice` and `one`: the next recipients of the namespace in the order of their numbers, and those of them that match a filter.
 slice as materialized (
     select recipient.number as place, recipient.*, null::jsonb as member_vars
     from sexton.recipients as recipient

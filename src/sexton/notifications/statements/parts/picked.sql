@@ -1,5 +1,5 @@
 -- Expects `one` with columns of a recipient, `place` and `member_vars`. A channel can reach a recipient who has
--- an address there that is not suppressed, and has not opted out. Nearly all have chosen nothing, and are told by their columns alone.
+-- an address there that is not suppressed, and has not opted out. Nearly all recipients have no preferences; for them the columns suffice.
 suppressing as materialized (
     select exists (select from sexton.suppressions where namespace = :namespace) as any
 ),

@@ -1,4 +1,4 @@
--- In the order in which they are asked, with what other processes have found out about them.
+-- Providers of a channel in the order in which they are tried, with the health that other processes recorded.
 select
     provider.name, provider.kind, provider.config, provider.priority, provider.rate, provider.concurrency, provider.on_doubt,
     provider.revision,

@@ -1,5 +1,5 @@
--- Room for this many messages of a provider with a rate, shared by all processes: in how many seconds the first of them may go.
--- A second's worth may go at once.
+-- Reserve this many messages of a provider's rate, which all processes share; returns in how many seconds the first may be sent.
+-- The messages of one second may be sent at once.
 insert into sexton.notification_health as health (namespace, name, channel, next_at)
 values (
     :namespace, :name, :channel,

@@ -1,4 +1,4 @@
--- Devices that are gone, by recipient: what else the recipient has stays.
+-- Remove devices that no longer exist from their recipients.
 update sexton.recipients recipient
 set devices = (
         select jsonb_agg(device order by place)

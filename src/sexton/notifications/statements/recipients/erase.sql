@@ -1,4 +1,4 @@
--- Remove all traces of a person; how many rows of each table. Timers are locked before messages, as everywhere.
+-- Remove all data of a person; returns the number of rows of each table. Timers are locked before messages, as everywhere.
 with who as materialized (
     select email, phone from sexton.recipients where namespace = :namespace and user_id = :user_id
 ),

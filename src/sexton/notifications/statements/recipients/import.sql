@@ -1,4 +1,4 @@
--- Make or change recipients; what is null stays as it is, and own fields are added to. How many are new.
+-- Make or change recipients; null leaves a value as it is, and own fields are merged. Returns how many are new.
 with given as materialized (
     select *
     from unnest(

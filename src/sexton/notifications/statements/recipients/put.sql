@@ -1,4 +1,4 @@
--- Make a recipient, or make one what is given.
+-- Create or replace a recipient.
 insert into sexton.recipients as recipient (
     namespace, user_id, email, phone, devices, addresses, timezone, locale, quiet_hours, opt_outs, caps, fields,
     created_at, updated_at

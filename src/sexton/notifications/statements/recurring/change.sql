@@ -1,4 +1,4 @@
--- Change a notification that recurs, which is locked.
+-- Change a recurring notification, which is locked.
 update sexton.notification_schedules
 set spec = :spec::text::jsonb, recurrence_rule = :recurrence_rule, recurrence_end = :recurrence_end, starts_at = :starts_at,
     timezone = :timezone, zone = :zone, is_active = :is_active

@@ -1,4 +1,4 @@
--- Make a notification that recurs; its job is there.
+-- Create a recurring notification; its job exists.
 insert into sexton.notification_schedules (
     id, namespace, name, user_id, spec, recurrence_rule, recurrence_end, starts_at, timezone, zone, job_id, is_active, created_by,
     created_at

@@ -1,4 +1,4 @@
--- Remove the notifications that recur for a person: their jobs, as far as they are there.
+-- Remove the recurring notifications of a person; returns their jobs that exist.
 with gone as (
     delete from sexton.notification_schedules where namespace = :namespace and user_id = :user_id
     returning job_id, deleted_at

@@ -1,4 +1,4 @@
--- A notification that recurs, with the next time of its job.
+-- A recurring notification, with the next time of its job.
 select schedule.*, timer.scheduled_at as next_fire_at
 from sexton.notification_schedules as schedule
 left join sexton.timers as timer on timer.job_id = schedule.job_id

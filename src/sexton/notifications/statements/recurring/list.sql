@@ -1,4 +1,4 @@
--- Notifications that recur, in the order in which they were made.
+-- Recurring notifications in the order of their creation.
 select schedule.*, timer.scheduled_at as next_fire_at
 from sexton.notification_schedules as schedule
 left join sexton.timers as timer on timer.job_id = schedule.job_id

@@ -1,4 +1,4 @@
--- Notifications that follow the zones of these recipients, and go by another one still.
+-- Recurring notifications that follow the zones of these recipients, but still have another zone.
 select schedule.*, coalesce(recipient.timezone, settings.timezone, 'UTC') as wanted
 from sexton.notification_schedules as schedule
 join sexton.recipients as recipient on recipient.namespace = schedule.namespace and recipient.user_id = schedule.user_id

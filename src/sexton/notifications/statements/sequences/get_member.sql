@@ -1,4 +1,4 @@
--- How a recipient stands in a sequence, as they entered it last; `live`: a message is still to come.
+-- The state of a recipient in a sequence, since the last time of joining it; `live`: a message is still to come.
 select member.*, exists (
     select from sexton.messages as message
     where message.id = any (member.message_ids) and message.namespace = :namespace
