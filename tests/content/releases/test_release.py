@@ -255,7 +255,7 @@ async def test_items_that_were_taken_out_are_bounded_as_well(
     made = await create_release(context, spec(item("1"), force=True))
     await add_items(context, made.release_id, [item("2")], force=True)
     await remove_item(context, made.release_id, made.items[0].schedule_id)
-    with pytest.raises(Conflict, match="taken out"):
+    with pytest.raises(Conflict, match="including removed ones"):
         await add_items(context, made.release_id, [item("3")], force=True)
 
 
