@@ -217,7 +217,7 @@ def test_a_replaced_job_says_which_fields_it_lost(sexton: Sexton) -> None:
     again = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
     assert "warning: reset to the default: owner; sexton jobs edit changes only given fields" in again.err
     same = sexton("jobs", "add", "a", "--schedule", "every 2h", "--priority", "1", "--replace")
-    assert "back to the default" not in same.err
+    assert "reset to the default" not in same.err
 
 
 @pytest.mark.parametrize(

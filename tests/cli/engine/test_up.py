@@ -180,8 +180,8 @@ def test_an_application_that_runs_by_itself_gets_an_api(data: Path, tmp_path: Pa
         assert (told.returncode, told.stderr.splitlines()) == (
             1,
             [
-                f"sexton: an application runs on {data} by itself, without an api for other commands",
-                "  give it one, and try again: sexton up --roles api",
+                f"sexton: an application runs on {data} without an api, which this command needs",
+                "  start an api and try again: sexton up --roles api",
             ],
         )
         api = Running(data, "--roles", "api")
