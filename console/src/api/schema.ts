@@ -2836,7 +2836,7 @@ export interface Operations {
   }
   'GET /content/entities': {
     path: null
-    query: { entity_type?: string | null; adapter?: string; state?: "archived" | "draft" | "published" | "unpublished" | null; search?: string; limit?: number; cursor?: string | null }
+    query: { entity_type?: string | null; adapter?: string; state?: "archived" | "draft" | "published" | "unpublished" | null; search?: string; sort?: "-entity" | "entity"; limit?: number; cursor?: string | null }
     body: null
     answer: EntitySummary[]
   }

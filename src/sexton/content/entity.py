@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -21,6 +21,7 @@ from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
+EntitySort = Literal["entity", "-entity"]
 BUILTIN = "builtin"
 LARGEST_BODY = 256 * 1024
 MOST_VERSIONS = 100
@@ -190,16 +191,23 @@ async def list_entities(
     entity_type: str | None = None,
     state: str | None = None,
     search: str = "",
+    sort: EntitySort = "entity",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[EntitySummary]:
-    """The entities of `builtin`, or those that plans for another adapter name, by type and id. Asks that
-    adapter for their states, for at most ten seconds. The number of entities that are read for a page is
-    limited, so a page may not be full. `search` is a prefix of the ids, for `builtin` only."""
-    after = ("", "") if cursor is None else decode_cursor(cursor, tuple[str, str])
+    """The entities of `builtin`, or those that plans for another adapter name, by type and id; those of
+    `builtin` also in the reverse order. Asks that adapter for their states, for at most ten seconds. The
+    number of entities that are read for a page is limited, so a page may not be full. `search` is a prefix of
+    the ids, for `builtin` only."""
+    start = ("", "") if sort == "entity" else (LAST_CHARACTER, LAST_CHARACTER)
+    after = start if cursor is None else decode_cursor(cursor, tuple[str, str])
     refuse_nul("".join(after), "cursor")
     if adapter == BUILTIN:
-        return await _list_kept(context, after, entity_type, state, search, limit)
+        return await _list_kept(context, after, entity_type, state, search, sort, limit)
+    if sort != "entity":
+        hint = "use entity, or leave adapter out"
+        message = f"the entities of {adapter} have no other order"
+        raise InvalidField("bad_value", message, field="sort", hint=hint)
     if search:
         hint = "leave search out, or leave adapter out"
         message = f"search does not work for the adapter {adapter}"
@@ -229,12 +237,19 @@ async def _list_kept(
     entity_type: str | None,
     state: str | None,
     search: str,
+    sort: EntitySort,
     limit: int,
 ) -> Page[EntitySummary]:
+    statement = "content/search_entities" if search else "content/list_entities"
     beginning = {"first": search, "last": search + LAST_CHARACTER} if search else {}
     async with context.planned_anew():
         rows = await context.fetch(
-            "content/search_entities" if search else "content/list_entities",
+    """The entities of `builtin`, or those that plans for another adapter name, by type and id; those of
+    `builtin` also in the reverse order. Asks that adapter for their states, for at most ten seconds. The
+    number of entities that are read for a page is limited, so a page may not be full. `search` is a prefix of
+    the ids, for `builtin` only."""
+    start = ("", "") if sort == "entity" else (LAST_CHARACTER, LAST_CHARACTER)
+    after = start if cursor is None else decode_cursor(cursor, tuple[str, str])
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],

@@ -197,6 +197,18 @@ async def test_entities_are_listed(api: Api) -> None:
     assert await found("") == ["banner/9", "post/1", "post/2"]
     assert await found("entity_type=post&state=draft") == ["post/1", "post/2"]
     assert await found("state=published") == []
+    await api("PUT", "/content/entities/page/21", {"body": {}})
+    assert await found("sort=-entity") == ["post/2", "post/1", "page/21", "banner/9"]
+    assert await found("sort=-entity&search=2") == ["post/2", "page/21"]
+    assert await found("sort=-entity&entity_type=post&search=1") == ["post/1"]
+    for query in ("sort=-entity&limit=1", "sort=-entity&search=2&limit=1"):
+        page = await api("GET", f"/content/entities?{query}")
+        assert page.next is not None
+        assert [each["entity_id"] for each in (await api("GET", page.next)).json()][:1] == (
+            ["21"] if "search" in query else ["1"]
+        )
+    refused = await api("GET", "/content/entities?sort=-entity&adapter=cms")
+    assert (refused.status, refused.json()["field"]) == (422, "sort")
     page = await api("GET", "/content/entities?limit=2")
     assert page.next is not None
-    assert [each["entity_id"] for each in (await api("GET", page.next)).json()] == ["2"]
+    assert [each["entity_id"] for each in (await api("GET", page.next)).json()] == ["1", "2"]

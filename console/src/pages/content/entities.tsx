@@ -22,7 +22,7 @@ const pathOf = (entity: { entity_type: string; entity_id: string }) => `/content
 export function Entities() {
   const columns = useMemo((): ColumnDef<EntitySummary>[] => [
     { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: entity } }) => <Link to={pathOf(entity)} className="link">{nameOf(entity)}</Link> },
-    { id: 'reference', header: () => t('Reference'), cell: ({ row: { original: entity } }) => <code>{entity.entity_type}/{entity.entity_id}</code>, meta: { hide: 'sm' } },
+    { id: 'reference', header: () => t('Reference'), cell: ({ row: { original: entity } }) => <code>{entity.entity_type}/{entity.entity_id}</code>, meta: { sort: 'entity', hide: 'sm' } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: entity } }) => <Status status={entity.state} /> },
     { id: 'published', header: () => t('Published version'), cell: ({ row: { original: entity } }) => entity.published_version ?? '–', meta: { align: 'right', hide: 'sm' } },
     { id: 'latest', header: () => t('Latest version'), cell: ({ row: { original: entity } }) => entity.latest_version, meta: { align: 'right', hide: 'sm' } },

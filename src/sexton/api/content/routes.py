@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
+from sexton.content.entity import EntitySort
 from sexton.content.read import ScheduleSort
 from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
@@ -156,6 +157,7 @@ class EntitiesQuery(Query, frozen=True, kw_only=True):
     search: Annotated[
         str, Meta(max_length=200, description="Only ids that begin with this; of `builtin` only.")
     ] = ""
+    sort: Annotated[EntitySort, about("The order: by type and id; of `builtin` also the reverse.")] = "entity"
     limit: Limit = 100
     cursor: Cursor = None
 

@@ -1,0 +1,34 @@
+-- As search_entities, in the reverse order.
+with recursive types as (
+    (
+        select entity.entity_type
+        from sexton.content_entities as entity
+        where entity.namespace = :namespace and entity.entity_type <= :after_type::text
+        order by entity.entity_type desc
+        limit 1
+    )
+    union all
+    select (
+        select entity.entity_type
+        from sexton.content_entities as entity
+        where entity.namespace = :namespace and entity.entity_type < types.entity_type
+        order by entity.entity_type desc
+        limit 1
+    )
+    from types
+    where types.entity_type is not null
+)
+select found.entity_type, found.entity_id, found.state, found.published_version, found.latest_version, found.updated_at
+from types
+cross join lateral (
+    select entity.entity_type, entity.entity_id, entity.state, entity.published_version, entity.latest_version, entity.updated_at
+    from sexton.content_entities as entity
+    where entity.namespace = :namespace and entity.entity_type = types.entity_type
+        and entity.entity_id >= :first::text and entity.entity_id < :last::text
+        and (entity.entity_type, entity.entity_id) < (:after_type::text, :after_id::text)
+    order by entity.entity_id desc
+    limit :look
+) as found
+where :entity_type::text is null or types.entity_type = :entity_type
+order by found.entity_type desc, found.entity_id desc
+limit :look
