@@ -123,7 +123,7 @@ async def test_a_failure_is_tried_again_as_the_job_says(store: Sent) -> None:
     assert await store.fail(run, token, "no disk") == "failed"
     [attempt] = await store.fetch("select * from sexton.attempts")
     assert (attempt["outcome"], attempt["started_at"], attempt["finished_at"]) == ("failed", NOW, LATER)
-    with pytest.raises(Conflict, match="time for this attempt") as over:
+    with pytest.raises(Conflict, match="deadline of this attempt") as over:
         await store.complete(run, token)
     assert over.value.code == "not_waiting"
 

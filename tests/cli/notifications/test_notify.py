@@ -82,7 +82,7 @@ def test_a_message_is_scheduled_moved_explained_and_called_off(
     told = sexton("notify", "why", number).out
     assert "rescheduled by" in told
     assert "she is ill" in told
-    assert "is cancelled already" in sexton("notify", "cancel", number).err
+    assert "is already cancelled" in sexton("notify", "cancel", number).err
     for verb in ("resend", "confirm"):
         refused = sexton("notify", verb, number, "--json")
         assert (refused.code, refused.json()["error"]["code"]) == (1, "not_in_doubt")
