@@ -39,7 +39,7 @@ async def ahead(database: Database, days: int = 7, **options: object) -> Agenda:
 async def test_each_planned_time_is_named(database: Database) -> None:
     await make(database, "daily", "0 9 * * *", timezone="Europe/Berlin")
     await make(database, "soon", "in 30h")
-    await make(database, "thrice", "0 * * * *", max_runs=3)
+    await make(database, "thrice", "* * * * *", max_runs=3)
     shown = await ahead(database)
     assert shown.complete
     titles = [each.title for each in shown.entries]
