@@ -244,12 +244,7 @@ async def _list_kept(
     beginning = {"first": search, "last": search + LAST_CHARACTER} if search else {}
     async with context.planned_anew():
         rows = await context.fetch(
-    """The entities of `builtin`, or those that plans for another adapter name, by type and id; those of
-    `builtin` also in the reverse order. Asks that adapter for their states, for at most ten seconds. The
-    number of entities that are read for a page is limited, so a page may not be full. `search` is a prefix of
-    the ids, for `builtin` only."""
-    start = ("", "") if sort == "entity" else (LAST_CHARACTER, LAST_CHARACTER)
-    after = start if cursor is None else decode_cursor(cursor, tuple[str, str])
+            statement if sort == "entity" else f"{statement}_last",
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],
