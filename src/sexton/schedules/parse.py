@@ -64,12 +64,12 @@ def parse(
     calendars = option.calendars(exclude)
     asked = Asked(timezone, kind, anchor, gap, fold, starts_at, ends_at, calendars, key, seconds)
     for field in ("timezone", "kind", "gap", "fold", "key", "seconds"):
-        if not isinstance(value := getattr(asked, field), str | None):
+        if (value := getattr(asked, field)) is not None and not isinstance(value, str):
             raise ScheduleError(
                 "bad_option", f"{field} is text, not {value!r}", field=field, hint="write it as text"
             )
     for field in ("anchor", "starts_at", "ends_at"):
-        if not isinstance(moment := getattr(asked, field), datetime | str | None):
+        if (moment := getattr(asked, field)) is not None and not isinstance(moment, datetime | str):
             hint = "pass a datetime or ISO-8601 text"
             raise ScheduleError("bad_time", f"{moment!r} is not a time", field=field, hint=hint)
     return _parse(text, asked)
