@@ -90,7 +90,8 @@ def _pages(url: str) -> dict[str, str]:
         "content-entity": "/content/entities/post/1",
         "campaigns": "/notifications/campaigns",
         "campaign": f"/notifications/campaigns/{campaign}",
-        "new-campaign": f"/notifications/campaigns/new?template={template}",
+        "new-campaign": "/notifications/campaigns/new?who=everyone&local_time=2027-03-14T08:00"
+        f"&template={template}",
         "messages": "/notifications/messages",
         "message": f"/notifications/messages/{message}",
         "templates": "/notifications/templates",

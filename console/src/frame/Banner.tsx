@@ -17,7 +17,7 @@ export function Banner() {
   const now = useNow()
   const { pathname } = useLocation()
   if (live.state === 'lost') {
-    const since = live.lostAt ? duration((now.getTime() - live.lostAt) / 1000) : ''
+    const since = live.lostAt ? duration(Math.max(0, now.getTime() - live.lostAt) / 1000) : ''
     return (
       <div className={classes.banner} data-tone="bad" role="alert">
         <IconPlugConnectedX size={16} aria-hidden />

@@ -126,7 +126,7 @@ function makeColumns(): ColumnDef<JobRow>[] {
       id: 'last',
       header: () => t('Last outcome'),
       cell: ({ row: { original: job } }) => (job.last_outcome ? <span className={classes.last}><Status status={job.last_outcome} /> <span className="quiet"><Time at={job.last_run_at} zone={job.timezone} /></span></span> : <span className="quiet">–</span>),
-      meta: { hide: 'lg', width: 184 },
+      meta: { hide: 'lg', width: 202 },
     },
     { id: 'strip', header: () => t('Last runs'), cell: ({ row: { original: job } }) => <Strip items={job.strip} />, meta: { hide: 'sm', width: 108 } },
   ]

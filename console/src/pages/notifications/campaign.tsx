@@ -53,7 +53,7 @@ export function Campaign() {
                 <Facts items={[
                   [t('Audience'), <Audience key="a" campaign={campaign} />],
                   [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(campaign.template_id)}`}>{campaign.template_id} {campaign.template_version}</Link>], [t('Channels'), campaign.channels.map(channelName).join(' → ')],
-                  [t('When'), campaign.send_at ? <Time key="w" at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)], [t('Messages per second at most'), campaign.rate ?? t('no limit')],
+                  [t('When'), campaign.send_at ? <Time key="w" at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)], [t('Messages per second at most'), campaign.rate === null ? t('no limit') : number(campaign.rate, 2)],
                   [t('Goes first'), campaign.canary === null ? null : `${number(campaign.canary * 100, 1)} %`], [t('Planned by'), campaign.created_by], [t('Job'), <Link key="j" className="link" to={`/jobs/${campaign.job_id}`}>{campaign.job_id}</Link>],
                   [t('Messages'), <Link key="m" className="link" to={`/notifications/messages?campaign_id=${campaign.campaign_id}`}>{t('Show all of them')}</Link>],
                 ]} />
@@ -126,7 +126,7 @@ function Waves({ waves, check }: { waves: CampaignWave[]; check: CampaignCheck |
                   <td><Time at={wave.at} show="both" />{new Date(wave.at) > now && places.length === 1 && places[0]?.timezone !== zone && <div className="quiet">{shortly(new Date(wave.at), places[0]?.timezone ?? zone, now)} {t('there')}</div>}</td>
                   <td className={classes.places} title={places.map((place) => place.timezone).join('\n')}>{wave.canary ? <Status status="pending" label={t('canary')} /> : places.length ? places.slice(0, 3).map((place) => place.timezone.split('/').at(-1)?.replaceAll('_', ' ')).join(', ') + (places.length > 3 ? ` +${number(places.length - 3)}` : '') : '–'}</td>
                   <td><Status status={wave.state === 'waiting' ? 'scheduled' : wave.state} label={t(wave.state)} />{wave.waits_for && <div className="quiet">{wave.waits_for}{wave.next_at && <> · <Time at={wave.next_at} /></>}</div>}</td>
-                  <td><div className={tables.slots}><Progress w={90} value={wave.messages ? (done / wave.messages) * 100 : 0} color={wave.state === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: number(done), total: number(wave.messages) })} /><span className="num">{number(done)}<span className="quiet"> / {number(wave.messages)}</span></span></div></td>
+                  <td><div className={tables.slots}><Progress w={56} value={wave.messages ? (done / wave.messages) * 100 : 0} color={wave.state === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: number(done), total: number(wave.messages) })} /><span className="num">{number(done)}<span className="quiet"> / {number(wave.messages)}</span></span></div></td>
                 </tr>
               )
             })}

@@ -17,7 +17,7 @@ import { Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import form from '../../job-form/JobForm.module.css'
 import { Audience } from './Audience'
-import { channelsOf, EMPTY, previewOf, specOf, usedChannels, type Plan } from './plan'
+import { channelsOf, EMPTY, planOf, previewOf, specOf, usedChannels, type Plan } from './plan'
 import { Preview } from './Preview'
 import classes from './NewCampaign.module.css'
 
@@ -33,7 +33,7 @@ export function NewCampaignButton() {
 export function NewCampaign() {
   const session = useSession()
   const [search] = useSearchParams()
-  if (session.may('editor')) return <Form first={{ ...EMPTY, template: search.get('template') ?? '' }} />
+  if (session.may('editor')) return <Form first={planOf(search)} />
   return <Page title={t('New campaign')} crumbs={[{ to: LIST, name: t('Campaigns') }]}><Panel><Empty title={t('Not allowed')}>{t('Campaigns are planned by editors of the namespace.')}</Empty></Panel></Page>
 }
 

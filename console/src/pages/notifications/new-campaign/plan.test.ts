@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CampaignCheck, TemplateView } from '@/api/schema'
-import { audienceOf, EMPTY, idsOf, previewOf, specOf, usedChannels, valuesOf, wavesOf } from './plan'
+import { audienceOf, EMPTY, idsOf, planOf, previewOf, specOf, usedChannels, valuesOf, wavesOf } from './plan'
 
 const template = { template_id: 'spring', locales: { default: { email: {}, push: {} }, de: { email: {} } }, variables: { shop: { type: 'string' }, percent: { type: 'integer' } } } as unknown as TemplateView
 const words = { template: 'no template', audience: 'no audience', time: 'no time' }
@@ -42,6 +42,13 @@ describe('the plan of a campaign', () => {
   })
 
   it('takes ids apart however they are written', () => expect(idsOf('ann, bob;kim\n lee\t')).toEqual(['ann', 'bob', 'kim', 'lee']))
+})
+
+describe('an address', () => {
+  it('fills in what it names, and nothing that there is not', () => {
+    expect(planOf(new URLSearchParams('template=spring&who=segment&segment=vip&local_time=2027-03-14T08:00'))).toEqual({ ...EMPTY, template: 'spring', who: 'segment', segment: 'vip', time: '2027-03-14T08:00' })
+    expect(planOf(new URLSearchParams('who=nonsense'))).toEqual(EMPTY)
+  })
 })
 
 describe('the waves', () => {

@@ -40,6 +40,14 @@ export const EMPTY: Plan = {
   timezone: null, rate: null, canary: null, windowStart: '', windowEnd: '', topic: '', urgency: null, expiresHours: null, onDoubt: null, lateHours: 2, prepareMinutes: 10, retries: 3, retryMinutes: 5,
 }
 
+const AUDIENCES = ['everyone', 'segment', 'filter', 'list', 'user_ids'] as const
+
+/** What an address says already: a template, to whom, and the local time. */
+export function planOf(search: URLSearchParams): Plan {
+  const who = AUDIENCES.find((each) => each === search.get('who')) ?? null
+  return { ...EMPTY, template: search.get('template') ?? '', who, segment: search.get('segment') ?? '', time: search.get('local_time') ?? '' }
+}
+
 /** The channels that a template has texts for. */
 export function channelsOf(template: TemplateView | undefined): string[] {
   return [...new Set(Object.values(template?.locales ?? {}).flatMap((texts) => Object.keys(texts as object)))]
