@@ -84,7 +84,7 @@ def test_variables_go_over_the_settings(monkeypatch: pytest.MonkeyPatch) -> None
     [
         ({"databse": "default"}, "did you mean database"),
         ({"database": "files"}, "Sexton needs PostgreSQL"),
-        ({"app": "shop:app"}, "leave it out"),
+        ({"app": "shop:app"}, "remove it"),
         ("shop", "write a dictionary"),
     ],
 )
