@@ -22,6 +22,11 @@ from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import about, check_text, not_found, refuse_nul
 
 EntitySort = Literal["entity", "-entity"]
+# All entities, and those that a search means.
+LISTS: dict[EntitySort, tuple[str, str]] = {
+    "entity": ("content/list_entities", "content/search_entities"),
+    "-entity": ("content/list_entities_last", "content/search_entities_last"),
+}
 BUILTIN = "builtin"
 LARGEST_BODY = 256 * 1024
 MOST_VERSIONS = 100
@@ -240,11 +245,11 @@ async def _list_kept(
     sort: EntitySort,
     limit: int,
 ) -> Page[EntitySummary]:
-    statement = "content/search_entities" if search else "content/list_entities"
+    listed, searched = LISTS[sort]
     beginning = {"first": search, "last": search + LAST_CHARACTER} if search else {}
     async with context.planned_anew():
         rows = await context.fetch(
-            statement if sort == "entity" else f"{statement}_last",
+            searched if search else listed,
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],
