@@ -120,6 +120,28 @@ describe('server-sent events', () => {
     feed.close()
   })
 
+  it('asks for what is too large to be sent', async () => {
+    const queries = new QueryClient()
+    const path = '/api/v1/runs?limit=100'
+    let asked = 0
+    vi.stubGlobal('fetch', (to: string) => {
+      if (!to.startsWith('/api/v1/events')) return Promise.resolve(new Response(`[${++asked}]`))
+      if (!to.includes('follow=')) return Promise.resolve(streamed())
+      return Promise.resolve(streamed(`event: answer\ndata: ${JSON.stringify({ address: path, headers: {}, answer: null })}\n\n`))
+    })
+    const feed = new LiveFeed(queries)
+    feed.open()
+    const list = new QueryObserver(queries, {
+      queryKey: ['runs', 'list'],
+      queryFn: () => page('GET /runs', { query: { limit: 100 } }),
+      meta: { follow: address('GET /runs', {}, { limit: 100 }) },
+    })
+    const stop = list.subscribe(() => undefined)
+    await vi.waitFor(() => expect(list.getCurrentResult().data?.items).toEqual([2]), { timeout: 5000 })
+    stop()
+    feed.close()
+  })
+
   it('stops where the server has none', async () => {
     vi.stubGlobal('fetch', () => Promise.resolve(new Response('', { status: 404 })))
     const feed = new LiveFeed(new QueryClient())

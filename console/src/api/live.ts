@@ -37,6 +37,7 @@ export interface Changed {
 interface ListAnswer {
   address: string
   headers: Record<string, string>
+  /** Null: it is too large to be sent, and is asked for. */
   answer: unknown
 }
 
@@ -216,7 +217,7 @@ export class LiveFeed {
       this.change({ heardAt: Date.now() })
       if (event.name === 'answer') {
         const said = JSON.parse(event.data) as ListAnswer
-        keepSent(said.address, said.answer, said.headers)
+        if (said.answer !== null) keepSent(said.address, said.answer, said.headers)
         void this.queries.invalidateQueries({ predicate: (query) => followOf(query) === said.address, refetchType: this.refetchType() })
       } else if (event.name === 'changed') {
         const changed = JSON.parse(event.data) as Changed

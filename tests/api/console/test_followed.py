@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from sexton.api.console import followed
+from sexton.api.console import followed, open_console
 from sexton.api.console.change import Kind, SeenChanges
 from sexton.api.console.followed import FollowedLists, FollowedQuestion
 from sexton.api.console.open_console import Console
@@ -42,8 +44,14 @@ class Maker:
         return StoredAnswer(200, {"Sexton-Total": "1"}, self.body)
 
 
-def question(maker: Maker, *kinds: Kind, key: str = "x", namespace: str = "default") -> FollowedQuestion:
-    return FollowedQuestion("/api/v1/jobs", namespace, key, frozenset(kinds), maker)
+def question(
+    maker: Callable[[], Awaitable[StoredAnswer]],
+    *kinds: Kind,
+    key: str = "x",
+    namespace: str = "default",
+    credential: str = "key:1",
+) -> FollowedQuestion:
+    return FollowedQuestion(credential, "/api/v1/jobs", namespace, key, frozenset(kinds), maker)
 
 
 @pytest.fixture
@@ -124,6 +132,76 @@ async def test_an_answer_that_was_not_read_is_replaced() -> None:
     assert console.take() == b""
 
 
+async def test_large_answers_are_not_kept(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is too large, or has no room beside the others, is said to have changed; each change once."""
+    monkeypatch.setattr(followed, "LARGEST_ANSWER", 40)
+    monkeypatch.setattr(followed, "MOST_BYTES", 200)
+    lists, maker, console = FollowedLists(), Maker(), Console("default")
+    maker.body = b"[%s]" % (b"1" * 50)
+    lists.add(console, [question(maker, "jobs")])
+
+    async def hears() -> bytes:
+        await until(lambda: bool(console.answers))
+        return console.take()
+
+    told = b'event: answer\ndata: {"address":"/api/v1/jobs","headers":{"Sexton-Total":"1"},"answer":null}\n\n'
+    assert await hears() == told
+    lists.changed("default", SeenChanges(kinds={"jobs"}))
+    await until(lambda: maker.made == 2)
+    maker.body = b"[%s]" % (b"2" * 50)
+    lists.changed("default", SeenChanges(kinds={"jobs"}))
+    assert await hears() == told
+    maker.body = b"[2]"
+    lists.changed("default", SeenChanges(kinds={"jobs"}))
+    assert b'"answer":[2]' in await hears()
+    others = [Maker() for _ in range(9)]
+    for number, other in enumerate(others):
+        lists.add(apart := Console("default"), [question(other, "jobs", key=f"other {number}")])
+        await until(lambda apart=apart: bool(apart.answers))
+    assert b'"answer":null' in apart.take(), "there is no room for so many"
+    await lists.close()
+
+
+async def test_a_caller_with_many_lists_does_not_keep_others_waiting() -> None:
+    """Few are made at a time, and of one credential fewer."""
+    lists, go, making = FollowedLists(), asyncio.Event(), list[str]()
+
+    def made_for(credential: str) -> Callable[[], Awaitable[StoredAnswer]]:
+        async def make() -> StoredAnswer:
+            making.append(credential)
+            await go.wait()
+            return StoredAnswer(200, {}, b"[]")
+
+        return make
+
+    greedy, other = Console("default"), Console("default")
+    for number in range(20):
+        for credential in ("key:1", "key:2"):
+            asked = question(
+                made_for(credential), "jobs", key=f"{credential} {number}", credential=credential
+            )
+            lists.add(greedy, [asked])
+    await until(lambda: len(making) == followed.AT_ONCE)
+    assert set(Counter(making).values()) == {followed.OF_ONE}
+    lists.add(other, [question(made_for("key:3"), "jobs", key="other", credential="key:3")])
+    await until(lambda: lists.gate.waiting == 40 + 1 - followed.AT_ONCE)
+    go.set()
+    await until(lambda: bool(other.answers))
+    assert "key:3" in making[: 2 * followed.AT_ONCE], "it was made before those that waited longer"
+    await lists.close()
+
+
+def test_what_waits_for_a_slow_caller_is_sent_in_pieces() -> None:
+    console = Console("default")
+    for number in range(3):
+        console.answer(str(number), b"x" * open_console.PIECE_BYTES)
+    console.tell(b"changed")
+    pieces = [console.take() for _ in range(4)]
+    assert [len(piece) for piece in pieces] == [
+        open_console.PIECE_BYTES + len(b"changed"), *[open_console.PIECE_BYTES] * 2, 0,
+    ]  # fmt: skip
+
+
 async def test_a_console_hears_what_its_list_has_now(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """With its filter, and with how many there are; consoles alike share one answer."""
     asked: list[Any] = []
@@ -190,7 +268,12 @@ async def test_what_a_caller_may_not_see_it_does_not_follow(database: Database) 
                 assert answers == [[]]
         refused = await api("GET", "/events?follow=/api/v1/keys", headers=ash)
         assert (refused.status, refused.code) == (422, "bad_value")
-        for wrong in ("/api/v1/jobs%3Flimit=0", "/api/v1/jobs%3Fnothing=1", ",".join(["/api/v1/jobs"] * 2)):
+        for wrong in (
+            "/api/v1/jobs%3Flimit=0",
+            "/api/v1/jobs%3Fnothing=1",
+            "/api/v1/backlog%3Fnothing=1",
+            ",".join(["/api/v1/jobs"] * 2),
+        ):
             answer = await api("GET", f"/events?seconds=1&follow={wrong}", headers=ash)
             assert answer.status == (200 if "," in wrong else 422)
         many = ",".join(f"/api/v1/jobs%3Flimit={n}" for n in range(1, followed.MOST_ADDRESSES + 2))

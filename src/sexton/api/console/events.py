@@ -94,10 +94,16 @@ def _question(call: Call, address: str) -> FollowedQuestion:
     namespace = call.context.namespace
     call.caller.require(asked.role, namespace, cluster=asked.cluster)
     scope: Any = {**call.request.scope, "path": path, "raw_path": path.encode(), "path_params": {}}
-    scope |= {"query_string": query.encode("latin-1", "replace"), "state": {SERVICES: call.services}}
+    scope |= {"query_string": query.encode(), "state": {SERVICES: call.services}}
     asking = Call(Request(scope), call.services, asked, call.context, call.caller)
     if asked.query is not None:
         asking.query(asked.query)
-    key = namespace, depends_on(asking)
+    elif query:
+        raise InvalidField(
+            "unknown_parameter", f"{path} takes no parameters", field="follow", hint="leave them out"
+        )
+    key = namespace, address, depends_on(asking)
     make = partial(shared_answer, asking, LONGEST_SECONDS)
-    return FollowedQuestion(address, namespace, key, frozenset(asked.renewed_by), make)
+    return FollowedQuestion(
+        call.caller.credential, address, namespace, key, frozenset(asked.renewed_by), make
+    )

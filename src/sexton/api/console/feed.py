@@ -129,7 +129,7 @@ class Feed:
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(console.news.wait(), max(0.0, until - clock.monotonic()))
                 console.news.clear()
-                if events := console.take():
+                while events := console.take():
                     yield events
                 if until is not None and clock.monotonic() >= until:
                     return

@@ -4,6 +4,10 @@ A console names the addresses of what it shows. All that name the same address, 
 to it, follow one list: when the feed tells of a change that concerns it, the answer is made and encoded once,
 and is sent to them if it differs from the last one. So a console asks nothing while it is open, however often
 its list changes. A list is made anew at most every two seconds.
+
+What a caller can make this cost is bounded. Few lists are made at a time, fewer of one credential: the others
+wait, so those of other callers are made in time. Large answers are not kept here: a console is told that it
+has to ask for its list.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from sexton import clock
 from sexton.api.console.change import Kind, SeenChanges, encoded
 from sexton.api.console.open_console import Console
 from sexton.api.replay import StoredAnswer
+from sexton.api.security.gate import Gate
 from sexton.errors import SextonError, Unavailable
 from sexton.model import encode_id
 from sexton.refusal import about
@@ -31,6 +36,10 @@ log = logging.getLogger("sexton.api")
 REST_SECONDS = 2.0
 # Addresses that a console may follow.
 MOST_ADDRESSES = 8
+# Lists that are made at a time, in all and of one credential: fewer than the places for all lists.
+AT_ONCE, OF_ONE = 4, 2
+# An answer that is sent, and all of them together: of a larger one only that it has changed.
+LARGEST_ANSWER, MOST_BYTES = 256 * 1024, 32 * 1024 * 1024
 JOB_SHOWN = re.compile(rb'"job_id":"(j_\w+)"')
 
 
@@ -39,13 +48,17 @@ class ListAnswer(msgspec.Struct, frozen=True):
 
     address: Annotated[str, about("The address, as the caller has named it.")]
     headers: Annotated[dict[str, str], about("Of the answer: how many there are, where the next page is.")]
-    answer: Annotated[msgspec.Raw, about("The body of the answer.")]
+    answer: Annotated[
+        msgspec.Raw | None, about("The body of the answer; null if it is too large to be sent: ask for it.")
+    ]
 
 
 @dataclass(frozen=True, slots=True)
 class FollowedQuestion:
-    """What a console shows. `key`: all that the answer depends on; `kinds`: what makes it old."""
+    """What a console shows. `credential`: of its caller; `key`: all that the answer depends on; `kinds`: what
+    makes it old."""
 
+    credential: str
     address: str
     namespace: str
     key: Hashable
@@ -58,9 +71,11 @@ class FollowedList:
     """One list, and all who follow it."""
 
     question: FollowedQuestion
+    lists: FollowedLists
     consoles: dict[Console, bytes] = field(default_factory=dict)
     event: bytes = b""
     old: bool = True
+    _said: int | None = None
     _jobs: frozenset[bytes] = frozenset()
     _due_at: float = 0.0
     _task: asyncio.Task[None] | None = None
@@ -97,7 +112,8 @@ class FollowedList:
             await clock.sleep(max(0.0, self._due_at - clock.monotonic()))
             self.old, self._due_at = False, clock.monotonic() + REST_SECONDS
             try:
-                answer = await self.question.make()
+                async with self.lists.gate.place(self.question.credential):
+                    answer = await self.question.make()
             except (Unavailable, asyncpg.PostgresError):
                 self.old = True  # the feed tells that the database cannot be read
             except SextonError as error:
@@ -112,10 +128,12 @@ class FollowedList:
                 self._take(answer)
 
     def _take(self, answer: StoredAnswer) -> None:
-        said = ListAnswer(self.question.address, answer.headers, msgspec.Raw(answer.body))
-        event = encoded("answer", said)
-        if event != self.event:
-            self.event, self._jobs = event, frozenset(JOB_SHOWN.findall(answer.body))
+        said = hash((answer.body, *answer.headers.items()))
+        if said != self._said:
+            self._said, self._jobs = said, frozenset(JOB_SHOWN.findall(answer.body))
+            self.event = b""
+            body = msgspec.Raw(answer.body) if self.lists.has_room(len(answer.body)) else None
+            self.event = encoded("answer", ListAnswer(self.question.address, answer.headers, body))
         self._tell()
 
     def _tell(self) -> None:
@@ -131,10 +149,16 @@ class FollowedLists:
 
     def __init__(self) -> None:
         self._lists: dict[Hashable, FollowedList] = {}
+        self.gate = Gate(AT_ONCE, OF_ONE)
+
+    def has_room(self, size: int) -> bool:
+        """Whether an answer of this size is kept."""
+        kept = sum(len(one.event) for one in self._lists.values())
+        return size <= LARGEST_ANSWER and kept + size <= MOST_BYTES
 
     def add(self, console: Console, questions: Iterable[FollowedQuestion]) -> None:
         for question in questions:
-            self._lists.setdefault(question.key, FollowedList(question)).add(console)
+            self._lists.setdefault(question.key, FollowedList(question, self)).add(console)
 
     def remove(self, console: Console) -> None:
         for key, one in list(self._lists.items()):

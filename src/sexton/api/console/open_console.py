@@ -15,6 +15,8 @@ from sexton.errors import SextonError
 MOST_CONSOLES, MOST_OF_ONE = 500, 300
 # Events that wait for a console that does not read: then it is told to read everything again.
 MOST_UNREAD = 200
+# What is sent at a time. A caller that reads slowly makes the process hold no more than about this.
+PIECE_BYTES = 64 * 1024
 
 
 @dataclass(eq=False, slots=True)
@@ -49,11 +51,14 @@ class Console:
         self.answers[address] = event
 
     def take(self) -> bytes:
-        """What it was told and has not read, the answers last."""
-        events = b"".join((*self.unread, *self.answers.values()))
-        self.unread.clear()
-        self.answers.clear()
-        return events
+        """Some of what it was told and has not read, the answers last; nothing if it has read everything."""
+        events: list[bytes] = []
+        size = 0
+        while (self.unread or self.answers) and size < PIECE_BYTES:
+            each = self.unread.popleft() if self.unread else self.answers.pop(next(iter(self.answers)))
+            events.append(each)
+            size += len(each)
+        return b"".join(events)
 
     def wake(self) -> None:
         """Send what it was told; after a look, so that all of it goes out together."""

@@ -99,7 +99,8 @@ class Gate:
         self._inside[caller] -= 1
         if not self._inside[caller]:
             del self._inside[caller]
-        for each, waiter in self._waiting:
+        # Those with the fewest places come first: the many requests of one caller do not delay others.
+        for each, waiter in sorted(self._waiting, key=lambda one: self._inside[one[0]]):
             if not waiter.done() and self._has_room(each):
                 self._inside[each] += 1
                 waiter.set_result(None)
