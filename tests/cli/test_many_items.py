@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sexton.cli.client import Client
+from sexton.errors import Unavailable
 from tests.cli.server import Server
 
 if TYPE_CHECKING:
@@ -114,3 +115,30 @@ def test_a_message_is_restored(sexton: Sexton, client: Client) -> None:
     assert sexton("notify", "cancel", ref).code == 0
     assert sexton("notify", "restore", ref).out == "1 message restored\n"
     assert client.get(f"/notifications/{ref}")["status"] == "pending"
+
+
+def test_an_interrupted_move_goes_on_from_where_it_stopped(
+    sexton: Sexton, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To repeat it would move the first ones twice."""
+    moved = {"ids": ["c_1"], "matched": 1, "done": 1, "cursor": "the-place"}
+    request = Client.request
+
+    def failing(self: Client, method: str, path: str, body: Any = None, **more: Any) -> Any:
+        if method == "POST" and path.endswith("/actions") and not body.get("dry_run"):
+            if body.get("after"):
+                raise Unavailable("server_away", "the server is away", hint="start it")
+            return moved, {}
+        return request(self, method, path, body, **more)
+
+    monkeypatch.setattr(Client, "request", failing)
+    for command in (("move", "--type", "banner"), ("edit-releases", "move", "--all")):
+        stopped = sexton("content", *command, "--days", "1", "--yes")
+        assert stopped.code != 0
+        assert "continue with --after the-place" in stopped.err
+    monkeypatch.setattr(Client, "request", request)
+    for _ in range(2):
+        once = sexton("content", "move", "--type", "banner", "--days", "1", "--yes", "--idempotency-key", "k")
+        assert (once.code, once.out) == (0, "3 actions moved\n")
+    found = {each["scheduled_at_utc"] for each in client.pages("/content/schedules", entity_type="banner")}
+    assert found == {"2099-03-15T09:00:00Z"}

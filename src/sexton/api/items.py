@@ -40,7 +40,7 @@ def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict
 async def act(call: Call, wish: ItemsRequest, choice: ItemChoice[Row], work: Work) -> Answer:
     """Count the selected things, or act on the next of them."""
     if wish.dry_run:
-        return Answer(await count_items(call.context, choice))
+        return Answer(await count_items(call.context, choice, wish.after))
     done = await act_on_items(
         call.context, choice, work, after=wish.after, expected=wish.expected, limit=wish.limit
     )

@@ -101,6 +101,7 @@ def _of_items(
     words: Mapping[str, tuple[str, str]],
     choose: str,
     *,
+    anew: tuple[str, ...] = (),
     always_expected: bool = False,
 ) -> Many:
     def row(item: SampledItem) -> tuple[str, ...]:
@@ -110,7 +111,7 @@ def _of_items(
         return cut(item.name, 40)
 
     columns = ("name", noun, "status")
-    return Many(noun, route, ItemTally, words, (), columns, row, title, choose, always_expected)
+    return Many(noun, route, ItemTally, words, anew, columns, row, title, choose, always_expected)
 
 
 CAMPAIGNS = _of_items(
@@ -143,8 +144,12 @@ PLANNED = {
     "approve": ("Approve", "approved"),
     "move": ("Move", "moved"),
 }
-CONTENT = _of_items("action", ACT_ON_CONTENT, PLANNED, "--type, --created-by, --start … or --all")
-RELEASES = _of_items("release", ACT_ON_RELEASES, PLANNED, "--search, --created-by, --start … or --all")
+CONTENT = _of_items(
+    "action", ACT_ON_CONTENT, PLANNED, "--type, --created-by, --start … or --all", anew=("move",)
+)
+RELEASES = _of_items(
+    "release", ACT_ON_RELEASES, PLANNED, "--search, --created-by, --start … or --all", anew=("move",)
+)
 
 DryRun = Annotated[bool, Parameter(help="Only count what would be changed, and show some of it.")]
 After = Annotated[

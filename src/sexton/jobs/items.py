@@ -52,10 +52,10 @@ class ItemChoice(Generic[Row]):
 
 
 @query
-async def count_items(context: Context, choice: ItemChoice[Row]) -> ItemTally:
+async def count_items(context: Context, choice: ItemChoice[Row], after: str | None = None) -> ItemTally:
     """What acting on these would mean: how many they are, and some of them."""
     found: list[SampledItem] = []
-    cursor: str | None = None
+    cursor = after if choice.ids is None else None
     if choice.ids is not None:
         for ref in dict.fromkeys(choice.ids):
             with suppress(NotFound):
@@ -85,7 +85,7 @@ async def act_on_items(
     """One chunk: do it to the next ones of the list, or to those that are named. Refused if more than
     `expected` are meant."""
     if expected is not None:
-        matched = (await count_items(context, choice)).matched
+        matched = (await count_items(context, choice, after)).matched
         check_expected(matched, expected, choice.one, choice.many)
     named, cursor = list(dict.fromkeys(choice.ids or ())), None
     if choice.ids is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from sexton.config import Settings
@@ -11,6 +12,7 @@ from tests.api.conftest import Api, Reply, serve
 from tests.api.content.test_schedules import plan
 from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
 
+Act = Callable[..., Awaitable[Reply]]
 ITEMS = [
     {"entity_type": "post", "entity_id": "42", "action": "publish"},
     {"entity_type": "post", "entity_id": "43", "action": "publish"},
@@ -108,6 +110,64 @@ async def test_a_move_follows_the_wall_clock_by_days_and_the_time_by_minutes(api
     assert [each["code"] for each in told["refused"]] == ["is_a_series"]
 
 
+async def move_all(act_on: Act, api: Api, **distance: int) -> list[str]:
+    """In chunks of two; the ids, in the order in which they were moved."""
+    moved: list[str] = []
+    after = None
+    for _ in range(4):
+        told = (await act_on(api, "move", {"created_by": "ann"}, limit=2, after=after, **distance)).json()
+        moved += told["ids"]
+        assert told["refused"] == []
+        if (after := told["cursor"]) is None:
+            return moved
+    raise AssertionError(f"it has not come to an end: {moved}")
+
+
+async def test_each_is_moved_once_by_calls_that_go_on_from_each_other(api: Api) -> None:
+    """Moved to a later time, an action comes after those that are still to be moved."""
+    made = [
+        (await plan(api, entity_id=str(day), local_time=f"2099-03-{day} 09:00"))["schedule_id"]
+        for day in range(10, 15)
+    ]
+    assert await move_all(act, api, days=1) == made[::-1]
+    assert await move_all(act, api, days=-2, minutes=5) == made
+    shown = [(await api("GET", f"/content/schedules/{each}")).json()["scheduled_at_utc"] for each in made]
+    assert shown == [f"2099-03-{day:02}T08:05:00Z" for day in range(9, 14)]
+    releases = [await release(api, str(day), at=f"2099-04-{day}T09:00:00Z") for day in range(10, 13)]
+
+    async def act_with_force(api: Api, action: str, chosen: dict[str, Any], **fields: Any) -> Reply:
+        return await act_on_releases(api, action, chosen, force=True, **fields)
+
+    assert await move_all(act_with_force, api, minutes=24 * 60) == releases[::-1]
+
+
+async def test_both_ends_of_a_window_are_moved(api: Api) -> None:
+    """Also by more than the window is long, whichever is named first."""
+    wish = {
+        "entity_type": "banner", "entity_id": "7", "starts": "2099-03-15 09:00", "ends": "2099-03-15 17:00",
+        "timezone": "Europe/Berlin", "created_by": "ann",
+    }  # fmt: skip
+    made = (await api("POST", "/content/windows", wish)).json()
+    ends = [made[end]["schedule_id"] for end in ("starts", "ends")]
+    chosen: list[dict[str, Any]] = [{"ids": ends}, {"ids": ends[::-1]}, {"all": True}]
+    for each in chosen:
+        for days in (1, -1):
+            told = (await act(api, "move", each, days=days)).json()
+            assert (told["done"], told["refused"]) == (2, []), (each, days)
+
+
+async def test_a_dry_run_counts_from_where_an_earlier_call_ended(api: Api) -> None:
+    for number in range(3):
+        await plan(api, entity_id=str(number))
+    after = (await act(api, "move", {"all": True}, days=-1, limit=1)).json()["cursor"]
+    for day in (1, -1):
+        counted = (await act(api, "move", {"all": True}, days=day, dry_run=True)).json()
+        assert counted["matched"] == 3
+    counted = (await act(api, "move", {"all": True}, days=-1, after=after, dry_run=True)).json()
+    assert counted["matched"] == 2
+    assert (await act(api, "move", {"all": True}, days=-1, after=after, expected=2)).json()["done"] == 2
+
+
 async def test_what_needs_approval_is_approved_together(api: Api) -> None:
     needed = [await plan(api, entity_id=str(number), needs_approval=True) for number in range(2)]
     await plan(api, entity_id="7")
@@ -176,9 +236,8 @@ async def test_what_is_over_or_contradicts_stays_called_off(api: Api, database: 
 async def test_releases_are_moved_called_off_and_restored(api: Api) -> None:
     refs = [await release(api, "spring one"), await release(api, "spring two", needs_approval=True)]
     other = await release(api, "autumn")
-    assert (await act_on_releases(api, "move", {"search": "spring"}, days=2, force=True)).json()[
-        "ids"
-    ] == refs
+    told = (await act_on_releases(api, "move", {"search": "spring"}, days=2, force=True)).json()
+    assert told["ids"] == refs[::-1]
     first = await api("GET", "/content/releases?limit=1&search=spring")
     assert first.headers["sexton-total"] == "2"
     moved = (await api("GET", f"/content/releases/{refs[0]}")).json()

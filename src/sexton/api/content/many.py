@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from sexton.api import items
@@ -10,15 +11,18 @@ from sexton.api.content.routes import ContentActionRequest, ReleaseActionRequest
 from sexton.api.items import chosen_of
 from sexton.api.operation import Answer, Call, operation
 from sexton.content import read, schedule
-from sexton.content.read import ScheduleView, schedule_number
+from sexton.content.read import ScheduleSort, ScheduleView, schedule_number
 from sexton.content.releases import release
 from sexton.content.releases import view as release_view
 from sexton.content.releases.view import ReleaseView
 from sexton.errors import InvalidField
 from sexton.jobs.items import ItemChoice, Work
 from sexton.jobs.tally import ItemTally, SampledItem
+from sexton.model import decode_id
 from sexton.postgres.page import Page
 from sexton.postgres.transaction import Context
+
+DAY_MINUTES = 24 * 60
 
 
 @operation(
@@ -34,10 +38,12 @@ async def act_on_content(call: Call) -> Answer:
     together."""
     wish = call.json(ContentActionRequest)
     ids, given = chosen_of(wish.filter, "actions")
-    by = call.caller.name
+    by, order = call.caller.name, _order(wish)
+    if ids is not None and wish.action == "move":
+        ids = await _in_order(call.context, ids, order)
 
     async def page(context: Context, cursor: str | None, limit: int) -> Page[ScheduleView]:
-        return await read.list_schedules(context, cursor=cursor, limit=limit, **given)
+        return await read.list_schedules(context, cursor=cursor, limit=limit, sort=order, **given)
 
     async def get(context: Context, ref: str) -> ScheduleView:
         return await read.view(context, schedule_number(ref))
@@ -69,10 +75,10 @@ async def act_on_releases(call: Call) -> Answer:
     by code. `dry_run` counts."""
     wish = call.json(ReleaseActionRequest)
     ids, given = chosen_of(wish.filter, "releases")
-    by = call.caller.name
+    by, order = call.caller.name, _order(wish)
 
     async def page(context: Context, cursor: str | None, limit: int) -> Page[ReleaseView]:
-        return await release_view.list_releases(context, cursor=cursor, limit=limit, **given)
+        return await release_view.list_releases(context, cursor=cursor, limit=limit, sort=order, **given)
 
     works: dict[str, Work] = {
         "cancel": partial(release.cancel_release, by=by),
@@ -93,6 +99,21 @@ def _meant(row: ScheduleView | ReleaseView, action: str) -> bool:
     if action == "approve":
         return row.status == "pending" and row.needs_approval and row.approved_by is None
     return row.status == ("cancelled" if action == "restore" else "pending")
+
+
+def _order(wish: ContentActionRequest | ReleaseActionRequest) -> ScheduleSort:
+    """Those that are moved to a later time, the latest first: none is met again in the list, and both ends of
+    a window can move."""
+    later = wish.days * DAY_MINUTES + wish.minutes > 0
+    return "-scheduled_at" if later else "scheduled_at"
+
+
+async def _in_order(context: Context, ids: Sequence[str], order: ScheduleSort) -> list[str]:
+    """These ids by the times of their actions; unknown ones last."""
+    numbers = [number for ref in ids if (number := decode_id("c", ref)) is not None]
+    rows = await read.views(context, numbers)
+    rows.sort(key=lambda row: row.scheduled_at_utc, reverse=order == "-scheduled_at")
+    return list(dict.fromkeys([*(row.schedule_id for row in rows), *ids]))
 
 
 def _check_move(wish: ContentActionRequest | ReleaseActionRequest) -> None:

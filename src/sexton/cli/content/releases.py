@@ -45,6 +45,8 @@ def edit_releases(
     /,
     *,
     dry_run: many.DryRun = False,
+    after: many.After = None,
+    idempotency_key: many.Key = None,
     yes: Yes = False,
 ) -> int:
     """Cancel, restore, approve or move many releases.
@@ -52,7 +54,9 @@ def edit_releases(
     sexton content edit-releases move --search spring --days 1
     """
     many.named(ask, None, many.RELEASES)
-    return many.act(ask, action, many.RELEASES, yes=yes, dry_run=dry_run, **ask.given)
+    return many.act(
+        ask, action, many.RELEASES, yes=yes, dry_run=dry_run, after=after, key=idempotency_key, **ask.given
+    )
 
 
 @command(routes.ADD_RELEASE_ITEMS, without=("items",))

@@ -151,14 +151,26 @@ def restore(
 
 
 @command(routes.ACT_ON_CONTENT, without=many.HOW, chosen=routes.ContentActionFilter, names=CHOICE)
-def move(ask: Ask, schedule: ScheduleRef = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
+def move(
+    ask: Ask,
+    schedule: ScheduleRef = None,
+    /,
+    *,
+    dry_run: many.DryRun = False,
+    after: many.After = None,
+    idempotency_key: many.Key = None,
+    yes: Yes = False,
+) -> int:
     """Move planned actions by some days or minutes.
 
     sexton content move --type banner --days 1
     """
-    one = many.named(ask, schedule, many.CONTENT, dry_run=dry_run)
+    key = idempotency_key
+    one = many.named(ask, schedule, many.CONTENT, dry_run=dry_run, after=after, idempotency_key=key)
     if one is None:
-        return many.act(ask, "move", many.CONTENT, yes=yes, dry_run=dry_run, **ask.given)
+        return many.act(
+            ask, "move", many.CONTENT, yes=yes, dry_run=dry_run, after=after, key=key, **ask.given
+        )
     return many.act_on_one(ask, "move", _kind(one), one, **ask.given)
 
 
