@@ -24,6 +24,7 @@ from sexton.content.releases.release import (
     create_release,
     remove_item,
     reschedule_release,
+    restore_release,
     run_release,
 )
 from sexton.content.releases.view import ReleaseView, get_release, list_releases
@@ -440,3 +441,20 @@ async def test_what_a_run_left_half_way_that_ended_its_worker_is_undone(
     else:
         assert results(shown) == ["undone", "undone", "skipped"]
         assert {shelf.state(each) for each in "12"} <= {"draft", "unpublished"}
+
+
+async def test_a_release_is_not_restored_while_a_plan_that_contradicts_it_is_made(context: Context) -> None:
+    """The plan that is still being made has its entity until it is there."""
+    await posts(context, "1")
+    made = await create_release(context, spec(item("1")))
+    await cancel_release(context, made.release_id)
+    plan = ScheduleSpec(
+        entity_type="post", entity_id="1", action=Action.PUBLISH, created_by="bob", at=made.scheduled_at_utc
+    )
+    async with context.database.transaction() as connection:
+        await create_schedule(replace(context, connection=connection), plan)
+        restoring = asyncio.create_task(restore_release(context, made.release_id))
+        await asyncio.wait({restoring}, timeout=0.5)
+    with pytest.raises(ContradictingPlans):
+        await restoring
+    assert (await get_release(context, made.release_id)).status == "cancelled"

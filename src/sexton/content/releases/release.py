@@ -118,6 +118,8 @@ async def restore_release(context: Context, ref: str, *, force: bool = False) ->
         return await get_release(context, ref)
     await _refuse_over(context, row)
     await context.execute("content/restore_release", release_id=row["id"])
+    items = await context.fetch("content/list_items", release_id=row["id"])
+    await hold_entities(context, [Entity.of(item) for item in items])
     _tell(
         context,
         "content.release_restored",
