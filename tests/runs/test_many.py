@@ -280,6 +280,7 @@ async def test_a_chunk_takes_a_few_statements_however_many_jobs_it_has(
     ("chosen", "field"),
     [
         (JobFilter(), "filter"),
+        (JobFilter(name="*"), "filter"),
         (JobFilter(status="deleted"), "filter.status"),
     ],
     ids=str,
@@ -292,6 +293,9 @@ def test_a_filter_that_says_too_little_is_refused(chosen: JobFilter, field: str)
 
 def test_every_job_is_meant_if_that_is_said() -> None:
     assert check_filter(JobFilter(), every=True) == JobFilter()
+    assert check_filter(JobFilter(name="*"), every=True) == JobFilter(name="*")
+    for chosen in (JobFilter(name="a*"), JobFilter(name="*", app="x"), JobFilter(name="**")):
+        assert check_filter(chosen, every=False) == chosen
 
 
 @pytest.mark.parametrize("field", ["label", "name", "target", "app"])

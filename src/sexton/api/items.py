@@ -12,6 +12,7 @@ from sexton.api.operation import Answer, Call
 from sexton.api.route import ItemsRequest
 from sexton.errors import InvalidField
 from sexton.jobs.items import ItemChoice, Row, Work, act_on_items, count_items
+from sexton.jobs.tally import check_selective
 from sexton.refusal import aware
 
 
@@ -23,14 +24,9 @@ def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict
         raise InvalidField(
             "bad_filter", "ids goes with no other field", field="filter.ids", hint="leave the others out"
         )
-    if ids is None and not given and not every:
-        names = [name for name in chosen.__struct_fields__ if name not in ("ids", "all")]
-        raise InvalidField(
-            "bad_filter",
-            f"nothing says which {many} are meant",
-            field="filter",
-            hint=f"give ids, {', '.join(names)}, or say all",
-        )
+    names = [name for name in chosen.__struct_fields__ if name not in ("ids", "all")]
+    hint = f"give ids, {', '.join(names)}, or say all"
+    check_selective(ids is not None or bool(given), every=every, many=many, hint=hint)
     return ids, {
         name: aware(value, f"filter.{name}") if isinstance(value, datetime) else value
         for name, value in given.items()

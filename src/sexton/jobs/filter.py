@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sexton.errors import InvalidField
@@ -33,6 +33,11 @@ class JobFilter:
     search: str | None = None
     #: The numbers of the jobs.
     ids: tuple[int, ...] | None = None
+
+    @property
+    def selective(self) -> bool:
+        """Whether it can leave a job out: the prefix `*` alone does not."""
+        return replace(self, name=None if self.name == "*" else self.name) != JobFilter()
 
     def parameters(self) -> dict[str, Any]:
         """The parameters of the statement part `job_filter`, without the namespace."""

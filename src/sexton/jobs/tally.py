@@ -7,13 +7,19 @@ from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
 
 import msgspec
 
-from sexton.errors import Conflict, SextonError
+from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.printable import counted
 from sexton.refusal import about
 
 MOST_NAMED = 10
 # So many things with an id are changed together.
 MOST_ITEMS = 200
+
+
+def check_selective(selective: bool, *, every: bool, many: str, hint: str) -> None:
+    """Refuse a filter that leaves nothing out, unless `every` says that all are meant."""
+    if not (selective or every):
+        raise InvalidField("bad_filter", f"nothing says which {many} are meant", field="filter", hint=hint)
 
 
 def check_expected(matched: int, expected: int | None, one: str, many: str) -> None:

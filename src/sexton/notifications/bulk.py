@@ -16,7 +16,7 @@ import msgspec
 
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.items import verdict
-from sexton.jobs.tally import MOST_NAMED, check_expected
+from sexton.jobs.tally import MOST_NAMED, check_expected, check_selective
 from sexton.notifications.filter import MessageFilter
 from sexton.notifications.message import lock_sending, over, restore_message
 from sexton.notifications.model import OPEN, MessageStatus
@@ -39,13 +39,8 @@ MEANT: dict[MessageAction, tuple[MessageStatus, ...]] = {
 def check_choice(chosen: MessageFilter, *, all_: bool, action: MessageAction = "cancel") -> MessageFilter:
     """The messages that the action is for. Refuses a filter that leaves nothing out, unless it is said that
     all messages are meant."""
-    if chosen == MessageFilter() and not all_:
-        raise InvalidField(
-            "bad_filter",
-            "nothing says which messages are meant",
-            field="filter",
-            hint="give ids, a recipient, a template, a campaign or a status, or say all",
-        )
+    hint = "give ids, a recipient, a template, a campaign or a status, or say all"
+    check_selective(chosen != MessageFilter(), every=all_, many="messages", hint=hint)
     meant = MEANT[action]
     wanted = [each.value for each in meant if chosen.statuses is None or each in chosen.statuses]
     if not wanted:

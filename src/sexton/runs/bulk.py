@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import Verdict, hold_timers
-from sexton.jobs.tally import MOST_NAMED, check_expected
+from sexton.jobs.tally import MOST_NAMED, check_expected, check_selective
 from sexton.model import JobStatus, RunStatus, encode_id
 from sexton.postgres.jsonb import json_value
 from sexton.postgres.transaction import Context, command, query
@@ -38,13 +38,8 @@ def check_choice(action: RunAction, chosen: RunFilter, *, all_: bool) -> RunFilt
     """The filter for an action. Refuses an empty filter unless `all_` is given. `since` does not apply to
     live runs, and skipped occurrences have no run."""
     chosen = replace(chosen, skipped=False, since=None if action == "cancel" else chosen.since)
-    if chosen == RunFilter() and not all_:
-        raise InvalidField(
-            "bad_filter",
-            "nothing says which runs are meant",
-            field="filter",
-            hint="give ids, a job, a status, a queue, an error or a time, or say all",
-        )
+    hint = "give ids, a job, a status, a queue, an error or a time, or say all"
+    check_selective(chosen != RunFilter(), every=all_, many="runs", hint=hint)
     meant = MEANT[action]
     wanted = [each for each in meant if chosen.statuses is None or each in chosen.statuses]
     if not wanted:

@@ -18,7 +18,7 @@ from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import DONE, UNCHANGED, LockedJob, Verdict, hold_timers
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import list_jobs
-from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally, check_expected
+from sexton.jobs.tally import MOST_NAMED, Refusal, SampledJob, Tally, check_expected, check_selective
 from sexton.model import JobStatus, encode_id
 from sexton.postgres.page import number_in_cursor
 from sexton.postgres.transaction import Context, command, query
@@ -33,13 +33,8 @@ Work = Callable[[Context, Sequence[LockedJob]], Awaitable[Sequence[Verdict]]]
 
 def check_filter(chosen: JobFilter, *, every: bool, deleted: bool = False) -> JobFilter:
     """Refuse an empty filter unless `every` is given. With `deleted`, select deleted jobs."""
-    if chosen == JobFilter() and not every:
-        raise InvalidField(
-            "bad_filter",
-            "nothing says which jobs are meant",
-            field="filter",
-            hint="give a label, a name, a target, an app or a status, or say all",
-        )
+    hint = "give a label, a name, a target, an app or a status, or say all"
+    check_selective(chosen.selective, every=every, many="jobs", hint=hint)
     if deleted:
         if chosen.status not in (None, JobStatus.DELETED):
             raise InvalidField(

@@ -100,6 +100,7 @@ async def test_what_was_refused_is_told_by_code(api: Api) -> None:
     ("wish", "code", "field"),
     [
         ({"filter": {}}, "bad_filter", "filter"),
+        ({"filter": {"name": "*"}}, "bad_filter", "filter"),
         ({"filter": {"status": "deleted"}}, "bad_value", "filter.status"),
         ({"filter": {"label": ""}}, "empty", "label"),
         ({"filter": {"lable": "x"}}, "unknown_field", "filter.lable"),
