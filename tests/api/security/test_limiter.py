@@ -17,6 +17,7 @@ from sexton.api.security.gate import Gate
 from sexton.config import Settings
 from sexton.errors import SextonError
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.security import rate
 from tests.api.conftest import serve
 from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
@@ -151,6 +152,31 @@ async def test_lists_of_one_caller_leave_room_for_others(
         held.set()
         assert (await first).status == 200
         assert (await api("GET", "/runs", headers=ADMIN)).status == 200
+
+
+async def test_counts_of_segments_of_one_caller_leave_room_for_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A segment counts who belongs to it, also when it is set."""
+    monkeypatch.setattr(gates.Gate.__init__, "__defaults__", (2, 1, 0.01))
+    held, entered = asyncio.Event(), asyncio.Event()
+    fetch = Context.fetch
+
+    async def slow(self: Context, name: str, /, **parameters: Any) -> Any:
+        if name == "campaigns/count_filter":
+            entered.set()
+            await held.wait()
+        return await fetch(self, name, **parameters)
+
+    monkeypatch.setattr(Context, "fetch", slow)
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        wish = {"filter": {"field": "plan", "is": "free"}}
+        first = asyncio.create_task(api("PUT", "/segments/free", wish, headers=ADMIN))
+        await entered.wait()
+        refused = await api("PUT", "/segments/other", wish, headers=ADMIN)
+        assert (refused.status, refused.code) == (429, "too_many_lists")
+        held.set()
+        assert (await first).status == 200
 
 
 async def test_an_export_gives_its_place_back_at_its_end(

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from sexton.errors import NotFound
-from sexton.notifications.campaigns import expansion
+from sexton.notifications.campaigns import check, expansion
 from sexton.notifications.campaigns.audience import upload
 from sexton.notifications.campaigns.campaign import create_campaign
 from sexton.notifications.campaigns.check import check_campaign, preview_campaign
@@ -162,6 +162,19 @@ async def test_a_check_before_finds_what_the_ledger_has_after(context: Context, 
     # The values of the campaign and of its recipients are where they are; a row has only what is its own.
     [row] = await fetch(context, "select vars from sexton.messages where user_id = 'u2'")
     assert row["vars"] is None
+
+
+async def test_a_preview_ends_after_a_while(
+    context: Context, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A filter may take long for each recipient: what was examined by then is told."""
+    await add_template(database)
+    await add_recipients(database, 60, zones=ZONES)
+    monkeypatch.setattr(check, "SLICE", 20)
+    assert (await preview_campaign(context, campaign(send_at=NOW))).whole
+    monkeypatch.setattr(check, "LOOK_SECONDS", 0.0)
+    found = await preview_campaign(context, campaign(send_at=NOW))
+    assert (found.recipients, found.whole) == (20, False)
 
 
 async def test_a_preview_of_recipients_by_name_keeps_no_list(context: Context, database: Database) -> None:

@@ -163,7 +163,8 @@ async def get_campaign_progress(call: Call) -> Answer:
 @operation(routes.CHECK_CAMPAIGN, kept=False, heavy=True, answer=CampaignCheck, answer_example=CHECK)
 async def check_campaign(call: Call) -> Answer:
     """How many recipients by zone and when, how many cannot be reached, and for how many a variable is
-    missing. Until its messages are written, the present audience is checked, up to a million recipients."""
+    missing. Until its messages are written, the present audience is checked, up to a million recipients and
+    for about 15 seconds; `whole` says whether it was all of it."""
     number = decode_id(CAMPAIGN, call.path("campaign"))
     if number is None:
         raise not_found("campaign", call.path("campaign"))
@@ -230,8 +231,9 @@ async def confirm_campaign(call: Call) -> Answer:
 
 
 @operation(
-    routes.PUT_SEGMENT, answer=SegmentView, example={"filter": SEGMENT["filter"]}, answer_example=SEGMENT
-)
+    routes.PUT_SEGMENT, heavy=True, answer=SegmentView, example={"filter": SEGMENT["filter"]},
+    answer_example=SEGMENT,
+)  # fmt: skip
 async def put_segment(call: Call) -> Answer:
     """A filter on the fields of recipients. A campaign uses the segment as it is when its messages are
     written."""

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
+from sexton import clock
 from sexton.clock import iso
 from sexton.notifications.campaigns.audience import CHUNK, Member, find_list, found_by, get_segment
 from sexton.notifications.campaigns.campaign import columns_of
@@ -22,6 +23,8 @@ from sexton.postgres.transaction import Context, query
 SLICE = 50_000
 #: The most members of an audience that are examined.
 MOST_LOOKED_AT = 1_000_000
+#: After so long no further slice is examined: a filter may take long for each recipient.
+LOOK_SECONDS = 15.0
 SUMMED = ("total", "duplicates", "incomplete", "unreachable", "unknown")
 
 
@@ -47,6 +50,7 @@ async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> Ca
     sums: dict[str, Any] = dict.fromkeys(SUMMED, 0)
     zones: dict[str, int] = {}
     reached, looked_at, whole = 0, 0, False
+    until = clock.monotonic() + LOOK_SECONDS
     while looked_at < MOST_LOOKED_AT and not whole:
         [found] = await context.fetch(
             statement,
@@ -64,6 +68,8 @@ async def _look(context: Context, row: Mapping[str, Any] | asyncpg.Record) -> Ca
             zones[name] = zones.get(name, 0) + count
         reached, looked_at = found["reached"], looked_at + found["looked_at"]
         whole = found["looked_at"] < SLICE
+        if clock.monotonic() >= until:
+            break
     armed = {"armed_at": row["armed_at"] or row["now"]}
     times = ZoneTimes({**dict(row), **armed})
     times.learn(zones)
