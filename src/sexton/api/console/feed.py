@@ -47,7 +47,7 @@ HEARTBEAT_SECONDS = 5.0
 REPEAT_SECONDS = 10.0
 # How far each look goes back over what was seen: transactions commit late.
 OVERLAP = timedelta(seconds=3)
-# SeenChanges that are remembered, for consoles that come back.
+# For how long changes are remembered, for consoles that come back.
 MEMORY_SECONDS = 300.0
 MOST_ROWS, MOST_WATCHED, LATEST_RUNS = 2000, 500, 20
 # Namespaces that are looked at in one look; the others have their turn in the next ones.
