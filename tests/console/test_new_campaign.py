@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.cli.server import Server
 from tests.console.conftest import Visit, ask
@@ -99,6 +99,25 @@ def test_what_is_wrong_stands_at_its_field(visit: Visit, server: Server) -> None
     [made] = ask(server, "GET", "/campaigns")
     # On the clock of the browser, which is in Berlin.
     assert (made["status"], made["send_at"]) == ("scheduled", "2099-07-01T07:30:00Z")
+
+
+@pytest.mark.usefixtures("crowd")
+def test_saving_again_after_a_lost_answer_makes_no_second_campaign(visit: Visit, server: Server) -> None:
+    page = visit.open("/notifications/campaigns/new?template=spring&who=everyone")
+    page.get_by_role("textbox", name="Name", exact=True).fill("spring sale")
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/api/v1/campaigns", lose, times=1)
+    save = page.get_by_role("button", name="Save as a draft")
+    save.click()
+    expect(page.get_by_text("The server cannot be reached").first).to_be_visible()
+    assert len(ask(server, "GET", "/campaigns")) == 1
+    save.click()
+    expect(page.get_by_role("heading", name="spring sale")).to_be_visible()
+    assert len(ask(server, "GET", "/campaigns")) == 1
 
 
 def choose(page: Page, label: str, option: str) -> None:

@@ -11,7 +11,7 @@ import { Failure, Panel, Stack } from '@/parts/Page'
 import { Time, useNow } from '@/parts/Time'
 import form from '../../job-form/JobForm.module.css'
 import { Rendered } from '../template'
-import { wavesOf, type Plan } from './plan'
+import { goingFirst, wavesOf, type Plan } from './plan'
 import classes from './NewCampaign.module.css'
 
 const MOST_ZONES = 8
@@ -42,7 +42,7 @@ export function Preview({ plan, asked, found }: Props) {
 }
 
 function Reach({ check, plan }: { check: CampaignCheck; plan: Plan }) {
-  const first = plan.canary === null ? 0 : Math.max(1, Math.round((check.recipients * plan.canary) / 100))
+  const first = goingFirst(check, plan)
   const notes: [boolean, string][] = [
     [check.unreachable > 0, tn('{count} cannot be reached', '{count} cannot be reached', check.unreachable)],
     [check.incomplete > 0, `${tn('{count} lacks a variable', '{count} lack a variable', check.incomplete)}: ${check.missing_variables.join(', ')}`],

@@ -3,7 +3,7 @@ import { Alert, Button, Collapse, Group, MultiSelect, NumberInput, Radio, Select
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import { Link, useNavigate, useSearchParams } from 'react-router'
 import { ApiError, call } from '@/api/client'
 import type { CampaignSpec, OnDoubt, TemplateView, WhenPast } from '@/api/schema'
@@ -44,6 +44,7 @@ function Form({ first }: { first: Plan }) {
   const [plan, setPlan] = useState(first)
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState<'draft' | 'plan' | null>(null)
+  const sent = useRef({ body: '', key: '' })
   const [more, setMore] = useState(false)
   const set = <K extends keyof Plan>(name: K) => (value: Plan[K]) => {
     setPlan((now) => ({ ...now, [name]: value }))
@@ -68,7 +69,11 @@ function Form({ first }: { first: Plan }) {
     setError(null)
     try {
       const words = { template: t('Choose what is sent.'), audience: t('Say to whom.'), time: t('Say when, or save it as a draft.') }
-      const made = await call('POST /campaigns', { body: specOf(plan, template, zone, words, draft) })
+      const body = specOf(plan, template, zone, words, draft)
+      // If the answer is lost, saving the same once more makes no second campaign.
+      const text = JSON.stringify(body)
+      if (sent.current.body !== text) sent.current = { body: text, key: `${Date.now()}-${Math.random()}` }
+      const made = await call('POST /campaigns', { body, idempotencyKey: sent.current.key })
       tell(draft ? t('{name} is saved as a draft', { name: made.name }) : t('{name} is planned', { name: made.name }))
       await queries.invalidateQueries({ queryKey: ['campaigns'] })
       void navigate(`${LIST}/${made.campaign_id}`)

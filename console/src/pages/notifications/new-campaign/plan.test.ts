@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CampaignCheck, TemplateView } from '@/api/schema'
-import { audienceOf, EMPTY, idsOf, planOf, previewOf, specOf, usedChannels, valuesOf, wavesOf } from './plan'
+import { audienceOf, EMPTY, goingFirst, idsOf, planOf, previewOf, specOf, usedChannels, valuesOf, wavesOf } from './plan'
 
 const template = { template_id: 'spring', locales: { default: { email: {}, push: {} }, de: { email: {} } }, variables: { shop: { type: 'string' }, percent: { type: 'integer' } } } as unknown as TemplateView
 const words = { template: 'no template', audience: 'no audience', time: 'no time' }
@@ -10,6 +10,11 @@ describe('the plan of a campaign', () => {
     expect(previewOf({ ...EMPTY, who: 'everyone' }, undefined, 'UTC')).toBe(null)
     expect(previewOf(EMPTY, template, 'UTC')).toBe(null)
     expect(previewOf({ ...EMPTY, who: 'segment' }, template, 'UTC')).toBe(null)
+  })
+
+  it('counts those who go first as the server does: rounded up, without those left out', () => {
+    const counted = (recipients: number, skipped: number, canary: number | null) => goingFirst({ recipients, skipped }, { canary })
+    expect([counted(21, 0, 5), counted(10, 0, 1), counted(30, 10, 10), counted(0, 0, 10), counted(10, 0, null)]).toEqual([2, 1, 2, 0, 0])
   })
 
   it('has one instant on the clock that is shown, or a time on the wall of each', () => {

@@ -94,6 +94,11 @@ export function previewOf(plan: Plan, template: TemplateView | undefined, zone: 
   }
 }
 
+/** How many of the recipients go first; the server rounds up, too. */
+export function goingFirst(check: Pick<CampaignCheck, 'recipients' | 'skipped'>, plan: Pick<Plan, 'canary'>): number {
+  return plan.canary === null ? 0 : Math.ceil((check.recipients - check.skipped) * (plan.canary / 100))
+}
+
 /** All of it. Raises `FieldError` for what is missing; the rest the server checks. */
 export function specOf(plan: Plan, template: TemplateView | undefined, zone: string, words: { template: string; audience: string; time: string }, draft: boolean): CampaignSpec {
   if (!template) throw new FieldError('template_id', words.template)
