@@ -306,7 +306,7 @@ class _FieldReader:
     def _in_range(self, number: int, position: int) -> int:
         high = 7 if self.spec is DAY_OF_WEEK else self.spec.high
         if not self.spec.low <= number <= high:
-            what = f"{self.spec.name} {number}: {self.spec.low}–{high}"
+            what = f"{self.spec.name} {number} is out of range"
             raise _refuse("out_of_range", what, position, f"use {self.spec.low} to {high}")
         return number
 
