@@ -62,7 +62,7 @@ def test_a_job_breaks_and_its_dead_letter_is_redriven(visit: Visit, server: Serv
     page.get_by_role("button", name="Dry run").click()
     expect(page.get_by_text("nothing was done")).to_be_visible()
     page.get_by_role("button", name="Redrive 1").click()
-    expect(page.get_by_text("1 runs again")).to_be_visible()
+    expect(page.get_by_text("1 run is made again")).to_be_visible()
     page.goto(f"{visit.url}/runs?trigger=redrive")
     expect(page.get_by_role("cell", name="redrive").first).to_be_visible()
 

@@ -221,20 +221,21 @@ export class LiveFeed {
         void this.queries.invalidateQueries({ predicate: (query) => followOf(query) === said.address, refetchType: this.refetchType() })
       } else if (event.name === 'changed') {
         const changed = JSON.parse(event.data) as Changed
-        this.mark(changed.kinds, this.showsJobs(changed) ? ['jobs'] : [])
+        this.mark(changed.kinds, this.jobsOf(changed))
       }
     }
     for (const listener of this.listeners) listener(event)
   }
 
-  /** Whether a job whose runs have changed is in a list of jobs: a page of some among millions is read again for them only. */
-  private showsJobs({ kinds, job_ids = [], more = false }: Changed): boolean {
-    if (!kinds.includes('runs')) return false
+  /** The list of jobs and the page of a job, if a job whose runs have changed is in it: a page of some among millions is read again for them only. */
+  private jobsOf({ kinds, job_ids = [], more = false }: Changed): string[] {
+    if (!kinds.includes('runs')) return []
     // More have changed than are named: any that is shown may be among them.
-    if (more) return true
+    if (more) return ['jobs', 'job']
     const wanted = new Set(job_ids)
-    return this.queries.getQueriesData<InfiniteData<{ items: { job_id?: string }[] }>>({ queryKey: ['jobs', 'list'] })
+    const listed = this.queries.getQueriesData<InfiniteData<{ items: { job_id?: string }[] }>>({ queryKey: ['jobs', 'list'] })
       .some(([, data]) => data?.pages.some((page) => page.items.some((job) => job.job_id !== undefined && wanted.has(job.job_id))))
+    return [...(listed ? ['jobs'] : []), ...(wanted.has(this.focus['job'] ?? '') ? ['job'] : [])]
   }
 
   private mark(kinds: string[], more: string[]): void {

@@ -35,8 +35,8 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
       }}
       value={value}
       onChange={onChange}
-      rightSection={value ? <small className="quiet">{abbreviation(value, new Date())}</small> : undefined}
-      rightSectionWidth={value ? 64 : undefined}
+      rightSection={value ? <small className="quiet" style={{ paddingInlineEnd: 8 }}>{abbreviation(value, new Date())}</small> : undefined}
+      rightSectionWidth={value ? 76 : undefined}
       {...rest}
     />
   )

@@ -30,7 +30,7 @@ export function Redrive({ filter, name, count, close, done }: Props) {
       const answer = await call('POST /dead/redrive', { body })
       if (dry) setCounted(answer.matched ?? count)
       else {
-        tell(tn('{count} runs again', '{count} run again', answer.redriven ?? 0))
+        tell(tn('{count} run is made again', '{count} runs are made again', answer.redriven ?? 0))
         close()
         await done()
       }

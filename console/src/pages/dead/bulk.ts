@@ -46,7 +46,7 @@ export function askToRedrive(ask: (question: Question) => void, selection: Chose
     verb: tn('Redrive {count}', 'Redrive {count}', count),
     act: async (reason) => {
       const done = await each(selection, (run) => call('POST /dead/{run}/redrive', { path: { run }, body: {}, reason }))
-      tell(tn('{count} runs again', '{count} run again', done))
+      tell(tn('{count} run is made again', '{count} runs are made again', done))
       await after()
     },
   })

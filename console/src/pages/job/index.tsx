@@ -72,7 +72,7 @@ export default function Job() {
               <Panel title={t('Facts')}>
                 <Facts
                   items={[
-                    [t('Last outcome'), <span key="o"><Status status={job.last_outcome} /> <Time at={job.last_run_at} zone={job.timezone} /></span>],
+                    [t('Last outcome'), job.last_outcome && <span key="o"><Status status={job.last_outcome} /> <Time at={job.last_run_at} zone={job.timezone} /></span>],
                     [t('Queue'), <Link key="q" to={`/queues?queue=${encodeURIComponent(job.queue ?? 'default')}`} className="link">{job.queue ?? 'default'}</Link>],
                     [t('Target'), <code key="t">{targetText(job)}</code>],
                     [t('Owner'), job.owner],

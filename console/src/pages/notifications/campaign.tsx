@@ -76,7 +76,7 @@ function Standing({ campaign }: { campaign: CampaignView }) {
     <Panel>
       <div className={classes.standing}>
         <strong className={classes.share}>{number(share, share < 10 ? 1 : 0)} %</strong>
-        <span>{tn('of {count} message', 'of {count} messages', counts.total)}</span>
+        <span>{counts.total || campaign.ended_at ? tn('of {count} message', 'of {count} messages', counts.total) : t('Its messages are not written yet')}</span>
         <span className={classes.gap} />
         {campaign.per_second !== null && <span><b className="num">{number(campaign.per_second, 1)}</b> {t('per second')}</span>}
         {campaign.eta && <span>{t('ends')} <Time at={campaign.eta} show="both" /></span>}

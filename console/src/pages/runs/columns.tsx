@@ -49,7 +49,8 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
     { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {
       id: 'why',
-      header: () => t('What went wrong'),
+      // Beside other panels the longer one does not fit.
+      header: () => t(job ? 'What went wrong' : 'Reason'),
       cell: ({ row: { original: run } }) => <span className="quiet" title={run.error ?? run.reason ?? ''}>{whatOf(run)}</span>,
       meta: { hide: job ? 'lg' : 'md' },
     },
