@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import base64
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 
 from sexton.cli.security.secret import interrupted
 from sexton.config import Settings
+from sexton.errors import Conflict
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.security import secrets
@@ -133,6 +135,27 @@ async def test_a_key_file_that_another_process_makes_meanwhile_is_taken(
     monkeypatch.setattr(secrets, "unreadable", look_late)
     mine = await secrets.with_own_key(Context(database), settings)
     assert await signing_secret(database, mine.secret_key)
+
+
+async def test_a_key_file_of_another_user_is_refused(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It could know what is encrypted with it: also one that was there before the data."""
+    path = secrets.key_file(tmp_path / "data")
+    secrets.make_key_file(path)
+    settings = Settings(data=tmp_path / "data")
+    for mode in (0o600, 0o644):
+        path.chmod(mode)
+        assert (await secrets.with_own_key(Context(database), settings)).secret_key == f"@{path}"
+    for mode in (0o620, 0o602):
+        path.chmod(mode)
+        with pytest.raises(Conflict, match="may write it"):
+            await secrets.with_key_at_start(Context(database), settings)
+    path.chmod(0o600)
+    owner = os.geteuid()
+    monkeypatch.setattr("os.geteuid", lambda: owner + 1)
+    with pytest.raises(Conflict, match="another user owns"):
+        await secrets.with_own_key(Context(database), settings)
 
 
 async def test_a_lost_key_is_missed_by_whatever_was_encrypted(database: Database, tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sexton.errors import Unavailable
+from sexton.errors import Conflict, Unavailable
 
 
 def make_private_file(path: Path, content: str) -> None:
@@ -33,6 +34,18 @@ def read_private_file(path: Path) -> str:
     if status.st_uid != os.geteuid() or status.st_mode & 0o077 or not line:
         raise _not_private(path)
     return line
+
+
+def check_own_file(path: Path) -> None:
+    """Raises `Conflict` if another user may have written the file."""
+    for status in (path.lstat(), path.stat()):  # of a link and of what it leads to
+        writable = not stat.S_ISLNK(status.st_mode) and status.st_mode & 0o022
+        if status.st_uid != os.geteuid() or writable:
+            raise Conflict(
+                "file_not_own",
+                f"another user owns {path}, or may write it",
+                hint=f"see who made it; if it is yours, make it your own: chown, and chmod 600 {path}",
+            )
 
 
 def _not_private(path: Path) -> Unavailable:

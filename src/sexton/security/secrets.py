@@ -35,7 +35,7 @@ from sexton.refusal import not_found
 from sexton.security.binding import ANYWHERE, NOWHERE, Binding, Use, hosts_of
 from sexton.security.mask import Mask
 from sexton.security.placeholder import PLACEHOLDER, SecretRef, check_secret_name
-from sexton.security.private_file import make_private_file
+from sexton.security.private_file import check_own_file, make_private_file
 
 log = logging.getLogger("sexton")
 
@@ -379,7 +379,8 @@ def key_source(settings: Settings) -> str | None:
 
 async def with_own_key(context: Context, settings: Settings) -> Settings:
     """The settings with their key: for the private PostgreSQL it is in a file beside it, which is made here.
-    Raises `SecretError` if the file is gone although something is sealed with the key."""
+    Raises `SecretError` if the file is gone although something is sealed with the key, and `Conflict` if
+    another user may have written it."""
     source = key_source(settings)
     if source == settings.secret_key or source is None:
         return settings
@@ -395,6 +396,7 @@ async def with_own_key(context: Context, settings: Settings) -> Settings:
                 "then set each secret again",
             )
         make_key_file(path)
+    check_own_file(path)
     return msgspec.structs.replace(settings, secret_key=source)
 
 
