@@ -156,10 +156,15 @@ async def test_large_answers_are_not_kept(at_once: None, monkeypatch: pytest.Mon
     assert b'"answer":[2]' in await hears()
     others = [Maker() for _ in range(9)]
     for number, other in enumerate(others):
-        lists.add(apart := Console("default"), [question(other, "jobs", key=f"other {number}")])
-        await until(lambda apart=apart: bool(apart.answers))
+        apart = Console("default")
+        lists.add(apart, [question(other, "jobs", key=f"other {number}")])
+        await answered(apart)
     assert b'"answer":null' in apart.take(), "there is no room for so many"
     await lists.close()
+
+
+async def answered(console: Console) -> None:
+    await until(lambda: bool(console.answers))
 
 
 async def test_a_caller_with_many_lists_does_not_keep_others_waiting() -> None:
