@@ -7,18 +7,22 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import aiohttp
 import pytest
 
+from sexton.api.console import feed as feeds
 from sexton.api.console import open_console
 from sexton.api.console.change import EVERYTHING, KINDS, encoded, instant_of, kind_of
 from sexton.api.console.feed import Feed
 from sexton.api.console.open_console import Console
 from sexton.config import Settings
 from sexton.engine.overview import OverviewReader
+from sexton.jobs import queues
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from tests.api.conftest import Api, serve
 from tests.api.security.test_access import ADMIN, CONFIGURED, make_key
 from tests.seeding import Store
@@ -199,6 +203,69 @@ async def test_many_consoles_are_one_reader(database: Database) -> None:
     assert feed.looks == 1
     assert len({bytes(b"".join(console.unread)) for console in consoles}) == 1
     assert all(console.unread for console in consoles)
+
+
+async def changed(feed: Feed, console: Console) -> list[Any]:
+    """What a look tells a console of changes."""
+    console.unread.clear()
+    await feed.look()
+    told = [each for each in console.unread if b"event: changed\n" in each]
+    return [json.loads(each.partition(b"data: ")[2]) for each in told]
+
+
+async def test_much_that_happens_elsewhere_hides_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look reads so many rows; what it has not read may be of any namespace."""
+    monkeypatch.setattr(feeds, "MOST_ROWS", 3)
+    feed, quiet = Feed(database, OverviewReader()), Console("quiet")
+    feed.consoles.update({quiet, Console("busy")})
+    await feed.look()
+    assert await changed(feed, quiet) == []
+    for number in range(4):
+        await queues.pause_queue(Context(database, "busy"), f"queue-{number}")
+    [told] = await changed(feed, quiet)
+    assert (told["kinds"], told["more"], told["job_ids"]) == (sorted(KINDS), True, [])
+
+
+async def test_namespaces_have_their_turns_and_miss_nothing(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(feeds, "MOST_NAMESPACES", 1)
+    monkeypatch.setattr(feeds, "OVERLAP", timedelta(0))
+    feed = Feed(database, OverviewReader())
+    consoles = [Console(name) for name in ("ash", "elm", "oak")]
+    feed.consoles.update(consoles)
+    for _ in range(4):
+        await feed.look()
+    for console in consoles:
+        await queues.pause_queue(Context(database, console.namespace), "mail")
+    told = {console.namespace: 0 for console in consoles}
+    for _ in range(6):
+        for console in consoles:
+            console.unread.clear()
+        await feed.look()
+        for console in consoles:
+            told[console.namespace] += sum(b"event: changed\n" in each for each in console.unread)
+    assert told == {"ash": 1, "elm": 1, "oak": 1}
+
+
+async def test_what_happened_while_a_namespace_was_not_watched_is_not_missed(database: Database) -> None:
+    """The feed goes on for others, and reads nothing of it."""
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        for name in ("ash", "oak"):
+            await api("POST", "/namespaces", {"name": name}, headers=ADMIN)
+        ash, oak = await make_key(api, "viewer", "ash"), await make_key(api, "editor", "oak")
+        async with following(api, headers=ash) as stays:
+            await heard(stays, "overview")
+            async with following(api, headers=oak) as events:
+                last = (await heard(events, "overview")).id
+            assert last is not None
+            for _ in range(2):
+                await heard(stays, "heartbeat")
+            assert (await api("POST", "/queues/mail/pause", headers=oak)).status == 200
+            async with following(api, headers={**oak, "Last-Event-ID": last}) as events:
+                assert (await heard(events, "changed")).data["more"]
 
 
 def test_one_that_does_not_read_is_told_to_read_everything_again() -> None:

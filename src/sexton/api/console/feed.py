@@ -23,7 +23,7 @@ import asyncpg
 import msgspec
 
 from sexton import clock
-from sexton.api.console.change import EPOCH, EVERYTHING, Changed, SeenChanges, encoded
+from sexton.api.console.change import EPOCH, EVERYTHING, KINDS, Changed, Kind, SeenChanges, encoded
 from sexton.api.console.followed import FollowedLists, FollowedQuestion
 from sexton.api.console.open_console import Console, make_room
 from sexton.engine.overview import Overview, OverviewReader
@@ -75,6 +75,8 @@ class Feed:
         self.looks = 0
         self._task: asyncio.Task[None] | None = None
         self._at: datetime | None = None
+        #: Of each watched namespace: since when it is read, and until when it was.
+        self._read: dict[str, tuple[datetime, datetime]] = {}
         self._overviews: dict[tuple[str, bool], tuple[bytes, Overview, float]] = {}
         self._seen: deque[tuple[datetime, tuple[str, int]]] = deque()
         self._known: set[tuple[str, int]] = set()
@@ -153,6 +155,7 @@ class Feed:
     def _start(self) -> None:
         if self._task is None or self._task.done():
             self._began = self._at = None
+            self._read.clear()
             self._task = asyncio.create_task(self._run(), name="sexton feed")
 
     async def _run(self) -> None:
@@ -186,12 +189,15 @@ class Feed:
         """One look at the database, and what it has to tell."""
         self.looks += 1
         consoles = list(self.consoles)
-        namespaces = self._next_namespaces(sorted({console.namespace for console in consoles}))
+        watched = sorted({console.namespace for console in consoles})
+        for namespace in self._read.keys() - set(watched):
+            del self._read[namespace]
+        namespaces = self._next_namespaces(watched)
         changes: dict[str, SeenChanges] = {namespace: SeenChanges() for namespace in namespaces}
         async with self._database.connection() as connection:
             context = Context(self._database, connection=connection)
             at = await self._database.time(connection)
-            since = at - OVERLAP if self._at is None else min(self._at, at) - OVERLAP
+            since = min([at, *(self._read[each][1] for each in namespaces if each in self._read)]) - OVERLAP
             first = self._at is None
             await self._read_changes(context, since, at, changes, quiet=first)
             for namespace, sees_cluster in sorted({each.audience for each in consoles}):
@@ -201,6 +207,8 @@ class Feed:
                     self._compare(overview, (namespace, sees_cluster), changes[namespace], at)
             await self._look_at_watched(context, consoles, since, changes)
         self._at = at
+        for namespace in namespaces:
+            self._read[namespace] = self._read.get(namespace, (at, at))[0], at
         self._began = self._began or at
         for namespace, change in changes.items():
             if (changed := change.done()) is not None and not first:
@@ -225,7 +233,8 @@ class Feed:
         self, context: Context, since: datetime, at: datetime, changes: dict[str, SeenChanges], *, quiet: bool
     ) -> None:
         """What was changed and what has ended, each once."""
-        while self._seen and self._seen[0][0] < since - OVERLAP:
+        oldest = min([since, *(read - OVERLAP for _, read in self._read.values())]) - OVERLAP
+        while self._seen and self._seen[0][0] < oldest:
             self._known.discard(self._seen.popleft()[1])
         names = list(changes)
         entries = await context.fetch(
@@ -239,8 +248,12 @@ class Feed:
             key = ("run", row["run_id"]) if row["run_id"] is not None else ("skipped", row["job_id"])
             if self._is_new(key, at) and not quiet:
                 changes[row["namespace"]].ended(row["run_id"], row["job_id"])
-        for change in changes.values():
-            change.more = change.more or len(ended) == MOST_ROWS or len(entries) == MOST_ROWS
+        # Where not all was read, what is missing may be of any of these namespaces.
+        unread: set[Kind] = {"runs"} if len(ended) == MOST_ROWS else set()
+        unread |= set(KINDS) if len(entries) == MOST_ROWS else set()
+        for change in changes.values() if unread else ():
+            change.kinds |= unread
+            change.more = True
 
     def _is_new(self, key: tuple[str, int], at: datetime) -> bool:
         if key in self._known:
@@ -331,7 +344,8 @@ class Feed:
         """What a console that comes back has not heard of."""
         if since is None:
             return b""
-        if self._at is None or self._began is None or since < self._began:
+        began, _ = self._read.get(console.namespace, (None, None))
+        if self._began is None or began is None or since < max(began, self._began):
             return encoded("changed", EVERYTHING, self._at)
         missed = [
             each for at, namespace, each in self._memory if at > since and namespace == console.namespace
