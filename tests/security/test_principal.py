@@ -40,11 +40,13 @@ def test_a_role_counts_in_its_namespace() -> None:
         BOTH.require(Role.EDITOR, "billing")
     assert refused.value.code == "forbidden"
     assert "the role editor" in refused.value.message
+    assert "sexton keys create --name NAME --role editor --namespace billing" in str(refused.value.hint)
 
 
 def test_the_cluster_is_more_than_its_namespaces() -> None:
-    with pytest.raises(SextonError, match="in all namespaces"):
+    with pytest.raises(SextonError, match="in all namespaces") as refused:
         BOTH.require(Role.VIEWER, "mail", cluster=True)
+    assert "sexton keys create --name NAME --role viewer --namespace '*'" in str(refused.value.hint)
     owner("root", "user:0").require(Role.ADMIN, "mail", cluster=True)
 
 

@@ -283,7 +283,7 @@ const de: Readonly<Record<string, string>> = {
   'Light': 'Hell',
   'Limits': 'Grenzen',
   'Limits of {name}': 'Grenzen von {name}',
-  'Live': 'Laufend',
+  'Live': 'Live',
   'Live runs': 'Lebende Läufe',
   'Load the page again': 'Seite neu laden',
   'Load what it is now': 'Laden, wie es jetzt ist',

@@ -63,10 +63,12 @@ class Principal:
         if role is not None and role.allows(needed):
             return
         where = "in all namespaces" if cluster else f"in the namespace {namespace}"
+        option = "'*'" if cluster else namespace
         raise SextonError(
             "forbidden",
             f"this needs the role {needed} {where}, and {self.name} is {role or 'without a role there'}",
-            hint=f"use a key with the role {needed}: sexton keys create --role {needed}",
+            hint=f"an admin makes a key that may: sexton keys create --name NAME --role {needed}"
+            f" --namespace {option}",
         )
 
 

@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from sexton.engine import crash
-from sexton.errors import Conflict
+from sexton.errors import Conflict, InvalidField
 from sexton.notifications.campaigns import conducting, expansion
 from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import (
@@ -337,6 +337,12 @@ async def test_a_short_outage_is_no_reason_to_wait(
     await engine.advance(minutes=1)
     assert (await get_campaign(context, made.campaign_id)).status is CampaignStatus.DONE
     assert len(mailbox.got) == 10
+
+
+async def test_a_local_time_that_cannot_be_read_is_told_how_to_be_written(context: Context) -> None:
+    with pytest.raises(InvalidField, match="'25:00'") as refused:
+        await create_campaign(context, spec(local_time="25:00"))
+    assert refused.value.hint == "write for example 08:00, or 2026-12-24 18:00"
 
 
 @pytest.mark.parametrize("rule", list(WhenPast))

@@ -17,6 +17,12 @@ describe('the last runs in numbers', () => {
     expect(summaryOf([]).rate).toBeNull()
   })
 
+  it('does not count as late what lay among the dead letters', () => {
+    const again = { ...(run('success', 1, 3600) as object), trigger: 'redrive' } as never
+    expect(summaryOf([run('dead', 1, 0.02), again]).late95).toBe(0.02)
+    expect(summaryOf([again]).late95).toBeNull()
+  })
+
   it('shows a slow run higher, and alike ones alike', () => {
     const [fast = 0, slow = 0, none = 0] = heightsOf([0.1, 60, null])
     expect([fast, slow, none]).toEqual([35, 100, 30])

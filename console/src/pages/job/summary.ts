@@ -1,7 +1,7 @@
 /** The last runs of a job in a few numbers. Pure, so that they can be tested without a page. */
 import type { RunView } from '@/api/schema'
 
-type Ended = Pick<RunView, 'status' | 'started_at' | 'finished_at' | 'late_seconds'>
+type Ended = Pick<RunView, 'status' | 'started_at' | 'finished_at' | 'late_seconds' | 'trigger'>
 
 export interface Summary {
   runs: number
@@ -31,7 +31,8 @@ export function summaryOf(runs: Ended[]): Summary {
   const ended = runs.filter((run) => run.status === 'success' || BAD.has(run.status))
   const succeeded = ended.filter((run) => run.status === 'success').length
   const took = ended.flatMap((run) => secondsOf(run) ?? [])
-  const late = runs.flatMap((run) => run.late_seconds ?? [])
+  // A dead run that was made again has the time of the one that died: how long it lay there is not lateness.
+  const late = runs.flatMap((run) => (run.trigger === 'redrive' ? [] : (run.late_seconds ?? [])))
   return { runs: ended.length, succeeded, rate: ended.length ? succeeded / ended.length : null, p50: percentile(took, 0.5), p95: percentile(took, 0.95), late95: percentile(late, 0.95) }
 }
 

@@ -410,7 +410,8 @@ def _time(spec: CampaignSpec, zone: str, now: datetime) -> tuple[datetime | None
     try:
         local = read_time(text, "local_time")
     except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="local_time", hint=error.hint) from None
+        hint = "write for example 08:00, or 2026-12-24 18:00"
+        raise InvalidField(error.code, error.message, field="local_time", hint=hint) from None
     if local.tzinfo is not None:
         raise InvalidField(
             "bad_time",
