@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -165,6 +166,28 @@ async def test_large_answers_are_not_kept(at_once: None, monkeypatch: pytest.Mon
 
 async def answered(console: Console) -> None:
     await until(lambda: bool(console.answers))
+
+
+async def test_an_answer_is_not_kept_while_its_list_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(followed, "REST_SECONDS", 60.0)
+
+    made: list[weakref.ref[StoredAnswer]] = []
+
+    class Answered(StoredAnswer, frozen=True, weakref=True):
+        pass
+
+    async def make() -> StoredAnswer:
+        answer = Answered(200, {}, b"[1]")
+        made.append(weakref.ref(answer))
+        return answer
+
+    lists, console = FollowedLists(), Console("default")
+    lists.add(console, [question(make, "jobs")])
+    await until(lambda: bool(made))
+    lists.changed("default", SeenChanges(kinds={"jobs"}))  # it rests, and is to be made again
+    await until(lambda: bool(console.answers))
+    assert [ref() for ref in made] == [None]
+    await lists.close()
 
 
 async def test_a_caller_with_many_lists_does_not_keep_others_waiting() -> None:

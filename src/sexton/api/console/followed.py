@@ -112,8 +112,7 @@ class FollowedList:
             await clock.sleep(max(0.0, self._due_at - clock.monotonic()))
             self.old, self._due_at = False, clock.monotonic() + REST_SECONDS
             try:
-                async with self.lists.gate.place(self.question.credential):
-                    answer = await self.question.make()
+                await self._make()
             except (Unavailable, asyncpg.PostgresError):
                 self.old = True  # the feed tells that the database cannot be read
             except SextonError as error:
@@ -124,8 +123,12 @@ class FollowedList:
                 self.old = True
                 log.exception("%s cannot be read for those who follow it", self.question.address)
                 return
-            else:
-                self._take(answer)
+
+    async def _make(self) -> None:
+        """On its own, so that no answer is kept while its list waits to be made again."""
+        async with self.lists.gate.place(self.question.credential):
+            answer = await self.question.make()
+        self._take(answer)
 
     def _take(self, answer: StoredAnswer) -> None:
         said = hash((answer.body, *answer.headers.items()))
