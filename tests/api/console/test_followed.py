@@ -179,12 +179,11 @@ async def test_an_answer_is_not_kept_while_its_list_waits(monkeypatch: pytest.Mo
     async def make() -> StoredAnswer:
         answer = Answered(200, {}, b"[1]")
         made.append(weakref.ref(answer))
+        lists.changed("default", SeenChanges(kinds={"jobs"}))  # it rests, and is to be made again
         return answer
 
     lists, console = FollowedLists(), Console("default")
     lists.add(console, [question(make, "jobs")])
-    await until(lambda: bool(made))
-    lists.changed("default", SeenChanges(kinds={"jobs"}))  # it rests, and is to be made again
     await until(lambda: bool(console.answers))
     assert [ref() for ref in made] == [None]
     await lists.close()
