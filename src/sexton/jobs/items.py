@@ -46,6 +46,8 @@ class ItemChoice(Generic[Row]):
     #: Whether it can be done to this one; what a list has beside these is passed over.
     meant: Callable[[Row], bool] = lambda row: True
     ids: Sequence[str] | None = None
+    #: Whether only what was counted to the end may be changed: it cannot be undone.
+    exact: bool = False
 
     def those_meant(self, rows: Sequence[Row]) -> list[SampledItem]:
         return [self.sampled(row) for row in rows if self.meant(row)]
@@ -85,8 +87,14 @@ async def act_on_items(
     """One chunk: do it to the next ones of the list, or to those that are named. Refused if more than
     `expected` are meant."""
     if expected is not None:
-        matched = (await count_items(context, choice, after)).matched
-        check_expected(matched, expected, choice.one, choice.many)
+        counted = await count_items(context, choice, after)
+        if choice.exact and counted.estimated:
+            raise Conflict(
+                "too_many_at_once",
+                f"more than {counted.matched:,} {choice.many} match: too many to count",
+                hint="narrow the filter",
+            )
+        check_expected(counted.matched, expected, choice.one, choice.many)
     named, cursor = list(dict.fromkeys(choice.ids or ())), None
     if choice.ids is None:
         page = await choice.page(context, after, limit)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from sexton.config import Settings
+from sexton.jobs import items
 from sexton.model import decode_id
 from sexton.postgres.database import Database
 from sexton.security.role import Role
@@ -100,6 +103,20 @@ async def test_an_erasure_is_no_accident(api: Api) -> None:
     assert [each["user_id"] for each in (await api("GET", "/recipients")).json()] == ["ann"]
     erased = (await api("GET", "/audit?action=recipient.erased")).json()
     assert [each["reason"] for each in erased] == ["they asked for it"] * 2
+
+
+async def test_no_more_are_erased_than_can_be_counted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(items, "MOST_COUNTED", 2)
+    monkeypatch.setattr(items, "PAGE", 1)
+    for name in ("test-1", "test-2", "test-3"):
+        assert (await api("PUT", f"/recipients/{name}", RECIPIENT)).status == 200
+    counted = (await act(api, "recipients", "erase", {"search": "test-"}, dry_run=True)).json()
+    assert (counted["matched"], counted["estimated"]) == (2, True)
+    refused = await act(api, "recipients", "erase", {"search": "test-"}, WHY, expected=2)
+    assert (refused.status, refused.json()["code"]) == (409, "too_many_at_once")
+    assert len((await api("GET", "/recipients")).json()) == 3
+    done = await act(api, "recipients", "erase", {"search": "test-2"}, WHY, expected=1)
+    assert done.json()["ids"] == ["test-2"]
 
 
 async def test_a_repeated_request_is_one_change(api: Api) -> None:

@@ -102,7 +102,8 @@ async def act_on_recipients(call: Call) -> Answer:
     """Erases the recipients that match a filter, each as the call for one recipient would: all their data,
     for good. Up to `limit` of them are erased in one transaction. If there are more, the answer has a
     `cursor`; the same request with it as `after` continues. Unless it is a dry run, it needs a reason
-    (`Sexton-Reason`), and the first call needs the `expected` number."""
+    (`Sexton-Reason`), and the first call needs the `expected` number: of those that match a filter, no more
+    are erased than a dry run counts to the end."""
     wish = call.json(RecipientActionRequest)
     ids, given = chosen_of(wish.filter, "recipients")
     if not wish.dry_run:
@@ -111,7 +112,9 @@ async def act_on_recipients(call: Call) -> Answer:
     async def page(context: Context, cursor: str | None, limit: int) -> Page[RecipientView]:
         return await recipient.list_recipients(context, cursor=cursor, limit=limit, **given)
 
-    choice = ItemChoice("recipient", "recipients", page, recipient.get_recipient, _recipient, ids=ids)
+    choice = ItemChoice(
+        "recipient", "recipients", page, recipient.get_recipient, _recipient, ids=ids, exact=True
+    )
     return await items.act(call, wish, choice, partial(recipient.erase_recipient, reason=call.context.reason))
 
 
