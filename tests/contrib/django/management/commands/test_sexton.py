@@ -68,7 +68,7 @@ def test_a_bad_job_is_named_at_the_start(project: Path) -> None:
     done = manage(project, "check")
     assert done.returncode == 1
     assert "jobs.py" in done.stderr
-    assert "0–23" in done.stderr
+    assert "0 to 23" in done.stderr
 
 
 def test_bad_settings_are_named(project: Path) -> None:
