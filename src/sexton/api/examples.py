@@ -223,13 +223,13 @@ READY: dict[str, Any] = {
 }
 
 PROBLEM: dict[str, Any] = {
-    "type": "urn:sexton:error:bad_field",
+    "type": "urn:sexton:error:out_of_range",
     "title": "Unprocessable Entity",
     "status": 422,
-    "detail": "61 is not a minute: 0–59",
-    "code": "bad_field",
+    "detail": "minute 61 is out of range",
+    "code": "out_of_range",
     "field": "schedule",
-    "hint": "check the first field",
+    "hint": "use 0 to 59",
     "position": 0,
 }
 
