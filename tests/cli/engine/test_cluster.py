@@ -38,7 +38,10 @@ async def settled(server: Server) -> None:
 
 
 @pytest.mark.usefixtures("server")
-def test_the_cluster_is_shown_and_fits(sexton: Sexton) -> None:
+def test_the_cluster_is_shown_and_fits(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A pipe gets all columns, however wide; a terminal (here one without colours) has 80.
+    for name, value in {"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "80"}.items():
+        monkeypatch.setenv(name, value)
     result = sexton("cluster")
     assert (result.code, result.err) == (0, "")
     assert max(map(len, result.out.splitlines())) <= 80
