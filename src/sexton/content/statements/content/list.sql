@@ -3,30 +3,19 @@
 -- Planned anew for every call, so that only the filters that are given count, and each finds its index.
 with single as materialized (
     select *
-    from sexton.content_schedules
-    where namespace = :namespace and recurrence_rule is null
-        and (scheduled_at, id) > (:after_at::timestamptz, :after_id::bigint)
-        and (:start::timestamptz is null or scheduled_at >= :start)
-        and (:end::timestamptz is null or scheduled_at < :end)
-        and (:entity_type::text is null or entity_type = :entity_type)
-        and (:entity_id::text is null or entity_id = :entity_id)
-        and (:created_by::text is null or created_by = :created_by)
+    from sexton.content_schedules as plan
+    where (scheduled_at, id) > (:after_at::timestamptz, :after_id::bigint)
+-- include: listed_actions
+-- include: listed_single
     order by scheduled_at, id
     limit :look
 ),
 series as materialized (
     select *
     from sexton.content_schedules as plan
-    where namespace = :namespace and recurrence_rule is not null
-        and (scheduled_at, id) > (:after_at::timestamptz, :after_id::bigint)
-        and (:end::timestamptz is null or scheduled_at < :end)
-        and (:entity_type::text is null or entity_type = :entity_type)
-        and (:entity_id::text is null or entity_id = :entity_id)
-        and (:created_by::text is null or created_by = :created_by)
-        and (
-            :start::timestamptz is null or scheduled_at >= :start or done_at >= :start
-            or exists (select from sexton.timers as timer where timer.job_id = plan.job_id)
-        )
+    where (scheduled_at, id) > (:after_at::timestamptz, :after_id::bigint)
+-- include: listed_actions
+-- include: listed_series
     order by scheduled_at, id
     limit :look
 ),

@@ -18,13 +18,10 @@ with recursive types as (
     from types
     where types.entity_type is not null
 )
-select found.entity_type, found.entity_id, found.state, found.published_version, found.latest_version, found.updated_at
+select found.*
 from types
 cross join lateral (
-    select entity.entity_type, entity.entity_id, entity.state, entity.published_version, entity.latest_version, entity.updated_at
-    from sexton.content_entities as entity
-    where entity.namespace = :namespace and entity.entity_type = types.entity_type
-        and entity.entity_id >= :first::text and entity.entity_id < :last::text
+-- include: entities_of_type
         and (entity.entity_type, entity.entity_id) > (:after_type::text, :after_id::text)
     order by entity.entity_id
     limit :look
