@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -29,6 +31,44 @@ def test_a_list_that_the_server_does_not_export_is_saved_as_csv(visit: Visit, se
     head, *lines = Path(download.value.path()).read_text("utf-8").splitlines()
     assert "user_id" in head.split(",")
     assert len(lines) == 2
+
+
+@pytest.mark.parametrize(
+    ("format_", "read"), [("CSV", str.splitlines), ("JSON", json.loads), ("JSON lines", str.splitlines)]
+)
+def test_a_list_that_the_server_exports_is_saved_in_every_form(
+    visit: Visit, server: Server, format_: str, read: Callable[[str], list[Any]]
+) -> None:
+    for name in ("one", "two"):
+        ask(server, "PUT", f"/jobs/{name}", {"schedule": "every 1h", "target": {"handler": "work"}})
+    page = visit.open("/jobs?sort=name")
+    expect(page.get_by_text("two").first).to_be_visible()
+    page.get_by_role("button", name="Export what matches").click()
+    with page.expect_download() as download:
+        page.get_by_role("menuitem", name=format_, exact=True).click()
+    found = read(Path(download.value.path()).read_text("utf-8"))
+    assert len(found) == (3 if format_ == "CSV" else 2)
+
+
+def test_the_audit_is_read_from_either_end_and_counted(visit: Visit, server: Server) -> None:
+    for name in ("one", "two"):
+        ask(server, "PUT", f"/jobs/{name}", {"schedule": "every 1h", "target": {"handler": "work"}})
+    page = visit.open("/settings?tab=audit")
+    rows = page.get_by_role("group", name="Audit").get_by_role("row")
+    expect(rows.nth(1)).to_contain_text("two")
+    page.get_by_role("button", name="When").click()
+    expect(page).to_have_url(re.compile(r"[?&]sort=at\b"))
+    expect(rows.nth(1)).not_to_contain_text("two")
+
+
+def test_planned_actions_say_how_many_there_are(visit: Visit, server: Server) -> None:
+    headers = {"Content-Type": "application/x-ndjson"}
+    plan = {"entity_type": "post", "action": "publish", "at": "2099-01-01T09:00:00Z"}
+    lines = "".join(json.dumps({**plan, "entity_id": str(number)}) + "\n" for number in range(130))
+    with Client(server.url) as client:
+        client.request("POST", "/content/schedules/bulk", lines.encode(), headers=headers)
+    page = visit.open("/content/planned?status=pending")
+    expect(page.get_by_text("100 of 130")).to_be_visible()
 
 
 def test_a_revoked_key_is_told_to_be_gone_for_good(visit: Visit, server: Server) -> None:

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from sexton.config import Settings
-from sexton.content import elsewhere
+from sexton.content import elsewhere, entity
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.adapters.base import Adapter
 from sexton.content.adapters.configured import UnknownAdapter, put_adapter
 from sexton.content.adapters.table import adapters
-from sexton.content.entity import EntitySummary, list_entities, put_entity, show_entity
+from sexton.content.entity import EntitySummary, count_entities, list_entities, put_entity, show_entity
 from sexton.content.model import Action, Entity
 from sexton.content.schedule import create_schedule
 from sexton.content.spec import EntitySpec, ScheduleSpec
+from sexton.postgres.estimate import Total
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
 from tests.content.shelf import Shelf
@@ -87,6 +88,20 @@ async def test_an_adapter_that_does_not_answer_is_not_waited_for(
     shown = await show_entity(context, Entity("post", "1"), SETTINGS)
     told = {each.adapter: (each.state, each.error) for each in shown.elsewhere}
     assert told == {"silent": (None, "silent did not answer within 0.1 seconds"), "shelf": ("draft", None)}
+
+
+async def test_entities_are_counted(context: Context, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        await put_entity(
+            context, Entity("post" if number % 2 else "banner", f"1{number}"), EntitySpec(body={})
+        )
+    assert await count_entities(context) == Total(5)
+    assert await count_entities(context, entity_type="post", search="1") == Total(2)
+    assert await count_entities(context, state="draft") == Total(5)
+    assert await count_entities(context, state="published", search="11") == Total(0)
+    assert await count_entities(context, adapter="shelf") is None
+    monkeypatch.setattr(entity, "MOST_EXACT", 4)
+    assert await count_entities(context, state="draft") is None
 
 
 async def test_entities_of_an_adapter_are_those_that_its_plans_name(

@@ -58,7 +58,7 @@ async def make(context: Context, kind: str) -> list[str]:
             made.append(release.release_id)
         else:
             rule = "FREQ=WEEKLY;COUNT=2" if kind == "series" else None
-            made.append(encode_id("c", await insert(context, plan_of(single(number, rule)))))
+            made.append(encode_id("c", await insert(context, plan_of(single(number, rule), "ann"))))
     return made
 
 

@@ -20,12 +20,15 @@ from sexton.jobs.state import delete, pause, resume
 from sexton.model import decode_id
 from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import Database
+from sexton.postgres.estimate import Total
 from sexton.postgres.transaction import SHARED, Context, command
 from sexton.runs.trigger import run_now
 from sexton.security.audit import (
     FORMATS,
     AuditFilter,
+    AuditSort,
     AuditView,
+    count_entries,
     exported,
     list_changes,
     list_entries,
@@ -229,8 +232,9 @@ async def test_filters(context: Context) -> None:
     assert await ids(actor="key:a", action="queue.*", request_id="r1") == []
 
 
+@pytest.mark.parametrize("sort", ["at", "-at"])
 @pytest.mark.parametrize("every", [False, True])
-async def test_pages_follow_each_other(context: Context, every: bool) -> None:
+async def test_pages_follow_each_other(context: Context, every: bool, sort: AuditSort) -> None:
     """What is sealed meanwhile, or added, moves nothing."""
     for number in range(25):
         await record(context, "thing.done", f"x_{number}")
@@ -238,12 +242,17 @@ async def test_pages_follow_each_other(context: Context, every: bool) -> None:
             await seal(context)
     seen, cursor, pages = list[str | None](), None, 0
     while pages == 0 or cursor is not None:
-        page = await list_entries(context, every=every, cursor=cursor, limit=10)
+        page = await list_entries(context, every=every, sort=sort, cursor=cursor, limit=10)
         seen += [each.object_id for each in page.items]
         cursor, pages = page.cursor, pages + 1
         await record(context, "thing.done", "later")
         await seal(context)
-    assert seen == [f"x_{number}" for number in reversed(range(25))]
+    wanted = [f"x_{number}" for number in range(25)]
+    if sort == "at":
+        wanted += ["later"] * 2
+    else:
+        wanted.reverse()
+    assert seen == wanted
     assert pages == 3
 
 
@@ -262,6 +271,23 @@ async def test_a_page_that_finds_little_ends_and_goes_on(
     assert (len(first.items), first.cursor is None) == (1, False)
     rest = await list_entries(context, chosen, cursor=first.cursor)
     assert (len(rest.items), rest.cursor) == (1, None)
+    assert await count_entries(context, chosen) is None
+    every = await count_entries(context)
+    assert every is not None
+    assert every.estimated
+    assert every.count > 10_000
+
+
+async def test_entries_are_counted(context: Context) -> None:
+    for number in range(5):
+        at = NOW + timedelta(minutes=number)
+        await record(Context(context.database, now=at), "thing.done" if number % 2 else "thing.left")
+    assert await count_entries(context) == Total(5)
+    assert await count_entries(context, AuditFilter(action="thing.left")) == Total(3)
+    assert await count_entries(context, AuditFilter(since=NOW + timedelta(minutes=1)), shared=True) == Total(
+        4
+    )
+    assert await count_entries(context, AuditFilter(job_id=7)) == Total(0)
 
 
 @pytest.mark.parametrize("cursor", ["x", "AAAA"])
@@ -326,6 +352,9 @@ async def test_a_spreadsheet_takes_nothing_for_a_formula(context: Context) -> No
         ("audit/list", "audit_namespace", {"namespace": "default"}),
         ("audit/list_every", "audit_at", {"namespaces": None}),
         ("audit/list_of_job", "audit_job", {"namespace": "default", "job_id": 7}),
+        ("audit/list_oldest", "audit_namespace", {"namespace": "default"}),
+        ("audit/list_every_oldest", "audit_at", {"namespaces": None}),
+        ("audit/list_of_job_oldest", "audit_job", {"namespace": "default", "job_id": 7}),
     ],
 )
 async def test_lists_are_read_by_their_index(
@@ -342,7 +371,9 @@ async def test_lists_are_read_by_their_index(
         from generate_series(1, 30000) as n"""
     )
     await store.execute("analyze sexton.audit")
-    place = {"at": NOW, "id": 0, "limit": 10, **AuditFilter().parameters()}
+    end = "until" if statement.endswith("oldest") else "since"
+    asked = {"look": 10_000, "limit": 10, **AuditFilter().parameters()}
+    place = {"at": None, "id": 0, end: None, **asked}
     text, arguments = database.prepared(statement, **more, **place)
     [plan] = await store.fetch(f"explain (analyze, timing off, format json) {text}", *arguments)
     used = {each.get("Index Name"): each for each in nodes(msgspec.json.decode(plan[0])[0]["Plan"])}

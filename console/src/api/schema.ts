@@ -1728,7 +1728,7 @@ export interface ReleaseMove {
 }
 export interface ReleaseSpec {
   items: ReleaseItemSpec[]
-  created_by: string
+  created_by?: string | null
   local_time?: string | null
   timezone?: string | null
   at?: string | null
@@ -1994,7 +1994,7 @@ export interface ScheduleSpec {
   entity_type: string
   entity_id: string | number
   action: Action
-  created_by: string
+  created_by?: string | null
   local_time?: string | null
   timezone?: string | null
   at?: string | null
@@ -2295,7 +2295,7 @@ export interface WhyLine {
 export interface WindowSpec {
   entity_type: string
   entity_id: string | number
-  created_by: string
+  created_by?: string | null
   starts: string
   ends: string
   timezone?: string | null
@@ -3532,13 +3532,13 @@ export interface Operations {
   }
   'GET /audit': {
     path: null
-    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; limit?: number; cursor?: string | null }
+    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; sort?: "-at" | "at"; limit?: number; cursor?: string | null }
     body: null
     answer: AuditView[]
   }
   'GET /audit/export': {
     path: null
-    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; format?: "csv" | "jsonl" }
+    query: { actor?: string | null; action?: string | null; object?: string | null; job?: string | null; request_id?: string | null; since?: string | null; until?: string | null; every?: boolean; format?: "csv" | "json" | "jsonl" }
     body: null
     answer: string
   }
@@ -3604,19 +3604,19 @@ export interface Operations {
   }
   'GET /export/jobs': {
     path: null
-    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; search?: string | null; format?: "csv" | "jsonl" }
+    query: { status?: "active" | "completed" | "deleted" | "paused" | null; label?: string | null; name?: string | null; target?: string | null; app?: string | null; problem?: boolean; search?: string | null; format?: "csv" | "json" | "jsonl" }
     body: null
     answer: string
   }
   'GET /export/runs': {
     path: null
-    query: { job?: string | null; status?: string | null; trigger?: string | null; include?: "skipped" | null; queue?: string | null; since?: string | null; until?: string | null; late?: boolean; error?: string | null; worker?: string | null; format?: "csv" | "jsonl" }
+    query: { job?: string | null; status?: string | null; trigger?: string | null; include?: "skipped" | null; queue?: string | null; since?: string | null; until?: string | null; late?: boolean; error?: string | null; worker?: string | null; format?: "csv" | "json" | "jsonl" }
     body: null
     answer: string
   }
   'GET /export/dead': {
     path: null
-    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; format?: "csv" | "jsonl" }
+    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; format?: "csv" | "json" | "jsonl" }
     body: null
     answer: string
   }

@@ -198,6 +198,16 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
     }
   }
 
+  /** By the server, which has an order of its own. */
+  const exportAll = async (path: string, format: 'csv' | 'json' | 'jsonl') => {
+    const { [sortName]: _, ...filters } = chosen
+    try {
+      await download(path, { ...filters, format }, `${name}.${format}`)
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+
   return (
     <section className={classes.table} aria-label={label}>
       <div className={classes.bar}>
@@ -237,9 +247,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
               </Tooltip>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'csv' }, `${name}.csv`)}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'json' }, `${name}.json`)}>JSON</Menu.Item>
-              <Menu.Item onClick={() => void download(exported, { ...chosen, format: 'jsonl' }, `${name}.jsonl`)}>{t('JSON lines')}</Menu.Item>
+              <Menu.Item onClick={() => void exportAll(exported, 'csv')}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void exportAll(exported, 'json')}>JSON</Menu.Item>
+              <Menu.Item onClick={() => void exportAll(exported, 'jsonl')}>{t('JSON lines')}</Menu.Item>
             </Menu.Dropdown>
           </Menu>
         )}

@@ -12,13 +12,21 @@ from sexton.postgres.page import Page
 
 
 async def counted(
-    call: Call, page: Page[Any], count: Callable[..., Awaitable[Total]], query: type[Query]
+    call: Call, page: Page[Any], count: Callable[..., Awaitable[Total | None]], query: type[Query]
 ) -> Answer:
-    """A page of a list. The first one says how many rows there are in all; `count` takes the filters."""
+    """A page of a list. The first one says how many rows there are in all, unless `count`, which takes the
+    filters, does not know."""
     chosen = call.filters(query)
     if chosen.pop("cursor") is not None:
         return call.paged(page)
     for name in ("limit", "sort"):
         chosen.pop(name)
-    total = Total(len(page.items)) if page.cursor is None else await count(call.reading, **chosen)
-    return call.paged(page, total.headers())
+    total: Total | None = (
+        Total(len(page.items)) if page.cursor is None else await count(call.reading, **chosen)
+    )
+    return call.paged(page, headers_of(total))
+
+
+def headers_of(total: Total | None) -> dict[str, str]:
+    """The headers with the number of all rows of a list, if it is known."""
+    return {} if total is None else total.headers()

@@ -190,7 +190,7 @@ class ContentCommands(ReleaseCommands):
         named = read_entity(entity)
 
         async def make(context: Context) -> Planned:
-            own = {"created_by": context.actor, **given, "entity_type": named.type, "entity_id": named.id}
+            own = {**given, "entity_type": named.type, "entity_id": named.id}
             return await command(context, read_fields(kind, own))
 
         return await self._app._call(make)

@@ -52,7 +52,7 @@ class ReleaseCommands(AppPart):
         }
 
         async def make(context: Context) -> ReleaseView:
-            spec = read_fields(ReleaseSpec, {"created_by": context.actor, **given})
+            spec = read_fields(ReleaseSpec, given)
             return await release.create_release(context, spec, self._app.settings)
 
         return await self._app._call(make)

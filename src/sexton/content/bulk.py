@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -85,14 +86,14 @@ async def create_many(context: Context, items: Sequence[ImportItem], *, force: b
         raise InvalidField("too_many", f"{len(items)} actions in one chunk", field="lines", hint=hint)
     if not items:
         return []
-    plans = await asyncio.to_thread(each_line, items, _read)
+    plans = await asyncio.to_thread(each_line, items, partial(_read, actor=context.actor))
     return await _create(context, plans, force)
 
 
-def _read(item: ImportItem) -> tuple[PlannedAction, bool]:
+def _read(item: ImportItem, actor: str) -> tuple[PlannedAction, bool]:
     """The plan of a line, and whether it is planned though it contradicts another."""
     spec = item if isinstance(item, ScheduleSpec) else _spec(item)
-    plan = plan_of(spec)
+    plan = plan_of(spec, actor)
     for field, text, most in (
         ("entity_type", plan.entity.type, 64),
         ("entity_id", plan.entity.id, 64),

@@ -16,6 +16,7 @@ from sexton.content.read import MOST_LOOKED_AT, ScheduleView, views
 from sexton.content.spec import EntitySpec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
+from sexton.postgres.estimate import MOST_EXACT, Total, total
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command, query
@@ -247,13 +248,15 @@ async def _list_kept(
 ) -> Page[EntitySummary]:
     listed, searched = LISTS[sort]
     beginning = {"first": search, "last": search + LAST_CHARACTER} if search else {}
+    # Without a filter that no index serves, those that are looked at are those that are listed.
+    look = limit + 1 if state is None else MOST_LOOKED_AT
     async with context.planned_anew():
         rows = await context.fetch(
             searched if search else listed,
             entity_type=entity_type,
             after_type=after[0],
             after_id=after[1],
-            look=MOST_LOOKED_AT,
+            look=look,
             **beginning,
         )
     chosen = [row for row in rows if state is None or row["state"] == state][: limit + 1]
@@ -270,9 +273,46 @@ async def _list_kept(
         place = row["entity_type"], row["entity_id"]
         found.append((encode_cursor(*place), EntitySummary(title=titles.get(place), **row)))
     page = make_page(found, limit)
-    if page.cursor is None and len(rows) == MOST_LOOKED_AT:
+    if page.cursor is None and len(rows) == look:
         return Page(page.items, encode_cursor(rows[-1]["entity_type"], rows[-1]["entity_id"]))
     return page
+
+
+@query
+async def count_entities(
+    context: Context,
+    *,
+    adapter: str = BUILTIN,
+    entity_type: str | None = None,
+    state: str | None = None,
+    search: str = "",
+) -> Total | None:
+    """How many entities of `builtin` a list with these filters shows, if 10,000 are enough to tell. Beyond
+    that, the estimate of PostgreSQL's planner; None with a state. None for other adapters."""
+    if adapter != BUILTIN:
+        return None
+    listed, searched = LISTS["entity"]
+    statement = searched if search else listed
+    asked: dict[str, Any] = {
+        "namespace": context.namespace,
+        "entity_type": entity_type,
+        "after_type": "",
+        "after_id": "",
+    }
+    if search:
+        asked |= {"first": search, "last": search + LAST_CHARACTER}
+    if state is None:
+        return await total(context, statement, bound="look", **asked)
+    async with context.planned_anew():
+        text, arguments = context.prepared(statement, look=MOST_EXACT + 1, **asked)
+        row = await context.open.fetchrow(
+            f"select count(*) as looked, count(*) filter (where state = ${len(arguments) + 1}) as found "
+            f"from ({text}) as counted",
+            *arguments,
+            state,
+        )
+    assert row is not None
+    return Total(row["found"]) if row["looked"] <= MOST_EXACT else None
 
 
 @query

@@ -23,6 +23,7 @@ from sexton.errors import SextonError
 from sexton.jobs.moment import display
 from sexton.jobs.stored import StoredJob
 from sexton.model import SkipReason, encode_id
+from sexton.postgres.estimate import MOST_EXACT, Total, expected
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
@@ -31,8 +32,12 @@ from sexton.refusal import about, not_found
 NEXT_TIMES = 5
 # The most actions that are read for a page, however few of them match the filters.
 MOST_LOOKED_AT = 10_000
+# The most whose status is found out to count them: it is in the ledger, so each needs several rows of others.
+MOST_COUNTED = 3_000
 FIRST, LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, tzinfo=UTC)
 ScheduleSort = Literal["scheduled_at", "-scheduled_at"]
+# Where a list begins, in either order.
+PLACES: dict[ScheduleSort, tuple[datetime, int]] = {"scheduled_at": (FIRST, 0), "-scheduled_at": (LAST, 0)}
 MICROSECOND = timedelta(microseconds=1)
 STATUS_OF_RUN = {
     "success": "done",
@@ -238,12 +243,10 @@ async def list_schedules(
 ) -> Page[ScheduleView]:
     """Planned actions in the order of their time, or the reverse; for a series, of its first time. The number
     of actions that are read for a page is limited, so a page may not be full."""
-    rising = sort == "scheduled_at"
-    place: tuple[Any, ...] = (FIRST if rising else LAST, 0)
-    after_at, after_id = place if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
+    place = PLACES[sort] if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
     async with context.planned_anew():
         rows = await context.fetch(
-            "content/list" if rising else "content/list_latest",
+            "content/list" if sort == "scheduled_at" else "content/list_latest",
             entity_type=entity_type,
             entity_id=entity_id,
             created_by=created_by,
@@ -252,9 +255,10 @@ async def list_schedules(
             status=status,
             start=start,
             end=end,
-            after_at=after_at,
-            after_id=after_id,
-            look=MOST_LOOKED_AT,
+            after_at=place[0],
+            after_id=place[1],
+            # Without the filters that no index serves, those that are looked at are those that are listed.
+            look=limit + 1 if adapter is action is status is None else MOST_LOOKED_AT,
             limit=limit + 1,
         )
     places = [(row["id"], encode_cursor(row["scheduled_at"], row["id"])) for row in rows if row["found"]]
@@ -264,3 +268,55 @@ async def list_schedules(
     if page.cursor is None and rows and not rows[-1]["found"]:
         return Page(page.items, encode_cursor(rows[-1]["scheduled_at"], rows[-1]["id"]))
     return page
+
+
+@query
+async def count_schedules(
+    context: Context,
+    *,
+    entity_type: str | None = None,
+    entity_id: str | None = None,
+    created_by: str | None = None,
+    adapter: str | None = None,
+    action: str | None = None,
+    status: str | None = None,
+    start: datetime | None = None,
+    end: datetime | None = None,
+) -> Total | None:
+    """How many there are of those that a list with these filters shows, if 10,000 are enough to tell, or with
+    a status 3,000. Beyond that, the estimate of PostgreSQL's planner; None with a filter of which it knows
+    nothing."""
+    after_at, after_id = PLACES["scheduled_at"]
+    asked: dict[str, Any] = {
+        "namespace": context.namespace,
+        "entity_type": entity_type,
+        "entity_id": entity_id,
+        "created_by": created_by,
+        "adapter": adapter,
+        "action": action,
+        "status": status,
+        "start": start,
+        "end": end,
+        "after_at": after_at,
+        "after_id": after_id,
+        "limit": None,
+    }
+    async with context.planned_anew():
+        most = MOST_EXACT if status is None else MOST_COUNTED
+        text, arguments = context.prepared("content/list", look=most + 1, **asked)
+        row = await context.open.fetchrow(
+            "select count(*) filter (where found) as found, coalesce(bool_or(not found), false) as cut "
+            f"from ({text}) as counted",
+            *arguments,
+        )
+        assert row is not None
+        if not row["cut"]:
+            return Total(row["found"])
+        if status == "pending":
+            # What is pending is to come, but for the few that are late or paused.
+            now = await context.time()
+            asked |= {"status": None, "start": now if start is None else max(start, now)}
+        if any(asked[name] is not None for name in ("adapter", "action", "status")):
+            return None
+        rows = await expected(context, "content/list", look=None, **asked)
+        return Total(max(row["found"], rows), estimated=True)

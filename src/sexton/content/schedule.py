@@ -31,14 +31,15 @@ CHANGED = ("schedule", "timezone", "missed_window", "payload")
 @command
 async def create_schedule(context: Context, spec: ScheduleSpec) -> ScheduleView:
     """Plan an action, or raise `InvalidField`, `UnclearTime` or `ContradictingPlans`."""
-    plan = plan_of(spec)
+    plan = plan_of(spec, context.actor)
     await hold_entity(context, plan.entity)
     if not spec.force:
         await check_conflicts(context, plan)
     return await view(context, await insert(context, plan))
 
 
-def plan_of(spec: ScheduleSpec) -> PlannedAction:
+def plan_of(spec: ScheduleSpec, actor: str) -> PlannedAction:
+    """What a specification asks for; `actor` plans it, unless it names another person."""
     return PlannedAction(
         entity=Entity(spec.entity_type, str(spec.entity_id)),
         action=spec.action,
@@ -47,7 +48,7 @@ def plan_of(spec: ScheduleSpec) -> PlannedAction:
         adapter=spec.adapter,
         version=spec.version,
         note=spec.note,
-        created_by=spec.created_by,
+        created_by=spec.created_by or actor,
         max_retries=spec.max_retries,
         catch_up_seconds=spec.catch_up_seconds,
         needs_approval=spec.needs_approval,

@@ -48,7 +48,10 @@ Gap = Annotated[
     about("What is meant by a local time that does not exist: after or shift."),
 ]
 Adapter = Annotated[str, Meta(max_length=LONGEST_NAME, description="Where the entity lives.")]
-CreatedBy = Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="Who plans it.")]
+CreatedBy = Annotated[
+    Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | None,
+    about("Who plans it. Default: the caller."),
+]
 Note = Annotated[Annotated[str, Meta(max_length=LONGEST_NOTE)] | None, about("For people.")]
 Version = Annotated[
     Annotated[int, Meta(ge=1, le=2**31 - 1)] | None,
@@ -68,7 +71,7 @@ class ScheduleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     entity_type: EntityType
     entity_id: EntityId
     action: Annotated[Action, about("publish, unpublish or archive.")]
-    created_by: CreatedBy
+    created_by: CreatedBy = None
     local_time: LocalTime = None
     timezone: Timezone = None
     at: Instant = None
@@ -89,7 +92,7 @@ class WindowSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     entity_type: EntityType
     entity_id: EntityId
-    created_by: CreatedBy
+    created_by: CreatedBy = None
     starts: Annotated[
         str,
         Meta(description="When it is published: a local time or an instant.", examples=["2027-03-15 09:00"]),
@@ -144,7 +147,7 @@ class ReleaseSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     """Actions that go out together."""
 
     items: ReleaseItems
-    created_by: CreatedBy
+    created_by: CreatedBy = None
     local_time: LocalTime = None
     timezone: Timezone = None
     at: Instant = None

@@ -47,7 +47,7 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
         adapter=spec.adapter,
         version=spec.version,
         note=spec.note,
-        created_by=spec.created_by,
+        created_by=spec.created_by or context.actor,
         max_retries=spec.max_retries,
         needs_approval=spec.needs_approval,
         opens_window=True,

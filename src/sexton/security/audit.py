@@ -20,12 +20,19 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.postgres.audit_entry import State
+from sexton.postgres.estimate import MOST_EXACT, Total, expected
 from sexton.postgres.page import MOST_ROWS, Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import SHARED, Context, command, query
 from sexton.refusal import about
 
-# Entries that a page looks at, as the statements have it: however few match, a page costs little.
+# Entries that a page looks at: however few match, it costs little.
 LOOKED_AT = 10_000
+AuditSort = Literal["at", "-at"]
+# Entries of a namespace, of a job, and of several namespaces.
+LISTS: Mapping[AuditSort, tuple[str, str, str]] = {
+    "-at": ("audit/list", "audit/list_of_job", "audit/list_every"),
+    "at": ("audit/list_oldest", "audit/list_of_job_oldest", "audit/list_every_oldest"),
+}
 EXPORTED_TOGETHER = 2000
 RANGE = re.compile(r"\[(\d+),(\d+)\)")
 # What a spreadsheet takes for a formula.
@@ -93,8 +100,12 @@ class AuditFilter:
             "action_begins": (self.action or "")[:-1] if open_ else None,
             "object": self.object,
             "request_id": self.request_id,
-            "since": self.since,
         }
+
+    @property
+    def searching(self) -> bool:
+        """Whether there is a filter that no index serves."""
+        return any(value is not None for value in self.parameters().values())
 
 
 EVERY_ENTRY = AuditFilter()
@@ -113,28 +124,61 @@ async def list_entries(
     *,
     shared: bool = False,
     every: bool = False,
+    sort: AuditSort = "-at",
     cursor: str | None = None,
     limit: int = 100,
 ) -> Page[AuditView]:
-    """The latest first. `shared`: also what all namespaces share; `every`: the entries of all namespaces. A
-    page may have fewer than `limit` entries although there are more: then it has a cursor."""
+    """The latest first, or the oldest with `at`. `shared`: also what all namespaces share; `every`: the
+    entries of all namespaces. A page may have fewer than `limit` entries although there are more: then it has
+    a cursor."""
     if not 1 <= limit <= MOST_ROWS:
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=f"give 1 to {MOST_ROWS}")
-    at, number = (chosen.until, 0) if cursor is None else decode_cursor(cursor, tuple[datetime, Number])
-    place = {"at": at, "id": number, "limit": limit + 1, **chosen.parameters()}
-    if chosen.job_id is not None:
-        rows = await context.fetch(
-            "audit/list_of_job", namespace=context.namespace, job_id=chosen.job_id, **place
-        )
-    elif shared or every:
-        namespaces = seen_by(context, shared=shared, every=every)
-        rows = await context.fetch("audit/list_every", namespaces=namespaces, **place)
-    else:
-        rows = await context.fetch("audit/list", namespace=context.namespace, **place)
+    statement, asked = _listed(context, chosen, sort, shared=shared, every=every)
+    if cursor is not None:
+        asked["at"], asked["id"] = decode_cursor(cursor, tuple[datetime, Number])
+    rows = await context.fetch(statement, look=LOOKED_AT, limit=limit + 1, **asked)
     page = make_page([(_cursor(row), view(row)) for row in rows if row["matches"]], limit)
     if page.cursor is None and rows and rows[-1]["place"] == LOOKED_AT:
         return Page(page.items, _cursor(rows[-1]))
     return page
+
+
+@query
+async def count_entries(
+    context: Context, chosen: AuditFilter = EVERY_ENTRY, *, shared: bool = False, every: bool = False
+) -> Total | None:
+    """How many there are of those that a list with these filters shows, if 10,000 are enough to tell. Beyond
+    that, the estimate of PostgreSQL's planner; None with a filter that no index serves."""
+    statement, asked = _listed(context, chosen, "-at", shared=shared, every=every)
+    async with context.planned_anew():
+        text, arguments = context.prepared(statement, look=MOST_EXACT + 1, limit=None, **asked)
+        row = await context.open.fetchrow(
+            "select count(*) filter (where matches) as found, coalesce(max(place), 0) as looked "
+            f"from ({text}) as counted",
+            *arguments,
+        )
+        assert row is not None
+        if row["looked"] <= MOST_EXACT:
+            return Total(row["found"])
+        if chosen.searching:
+            return None
+        rows = await expected(context, statement, look=None, limit=None, **asked)
+        return Total(max(row["found"], rows), estimated=True)
+
+
+def _listed(
+    context: Context, chosen: AuditFilter, sort: AuditSort, *, shared: bool, every: bool
+) -> tuple[str, dict[str, Any]]:
+    """The statement that lists these entries, and its parameters for the first page."""
+    # The place where the list begins, and the instant where it ends.
+    start, end = ("since", "until") if sort == "at" else ("until", "since")
+    asked = {"at": getattr(chosen, start), "id": 0, end: getattr(chosen, end), **chosen.parameters()}
+    of_namespace, of_job, of_all = LISTS[sort]
+    if chosen.job_id is not None:
+        return of_job, {**asked, "namespace": context.namespace, "job_id": chosen.job_id}
+    if shared or every:
+        return of_all, {**asked, "namespaces": seen_by(context, shared=shared, every=every)}
+    return of_namespace, {**asked, "namespace": context.namespace}
 
 
 async def list_changes(
@@ -156,6 +200,7 @@ async def exported(
             "audit/export",
             namespaces=namespaces,
             job_id=chosen.job_id,
+            since=chosen.since,
             until=chosen.until,
             after=after,
             **chosen.parameters(),
@@ -201,7 +246,8 @@ def _cursor(row: asyncpg.Record) -> str:
 
 # Exports.
 
-Format = Literal["jsonl", "csv"]
+LineFormat = Literal["jsonl", "csv"]
+Format = Literal["jsonl", "json", "csv"]
 
 
 def as_lines(entries: list[AuditView]) -> bytes:
@@ -237,7 +283,7 @@ class Exporting(NamedTuple):
     media_type: str
 
 
-FORMATS: Mapping[Format, Exporting] = {
+FORMATS: Mapping[LineFormat, Exporting] = {
     "jsonl": Exporting(as_lines, b"", "application/x-ndjson"),
     "csv": Exporting(as_csv, csv_head(), "text/csv"),
 }

@@ -44,6 +44,15 @@ async def test_runs_and_dead_letters_are_exported_with_their_filters(api: Api, d
     assert (await api("GET", "/export/runs?job=none")).code == "job_not_found"
 
 
+async def test_a_file_may_be_one_array(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sexton.api.console.exports.PAGE", 2)
+    assert (await api("GET", "/export/jobs?format=json")).json() == []
+    await make(api, "a", "b", "c", "d", "e")
+    reply = await api("GET", "/export/jobs?format=json")
+    assert reply.headers["Content-Type"] == "application/json"
+    assert [each["name"] for each in reply.json()] == ["a", "b", "c", "d", "e"]
+
+
 async def test_a_run_is_run_again_with_its_payload(api: Api) -> None:
     await make(api, "a")
     first = (await api("POST", "/jobs/a/run", {"payload": {"n": 1}})).json()["run_id"]

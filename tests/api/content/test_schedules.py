@@ -45,6 +45,27 @@ async def test_an_action_is_answered_with_the_names_that_people_know(api: Api) -
     assert (await api("GET", f"/content/schedules/{made['schedule_id']}")).json() == made
 
 
+async def test_the_caller_plans_it_unless_another_person_is_named(api: Api) -> None:
+    caller = (await api("GET", "/session")).json()["name"]
+    fields = {name: value for name, value in ACTION.items() if name != "created_by"}
+    wall = {"local_time": fields["local_time"], "timezone": fields["timezone"]}
+    item = {"entity_type": "post", "entity_id": "10", "action": "publish"}
+    window = {"entity_type": "banner", "entity_id": "7", "timezone": "UTC"}
+    window |= {"starts": "2099-03-02 09:00", "ends": "2099-03-03 09:00"}
+    made = [
+        (await api("POST", "/content/schedules", fields)).json(),
+        (await api("POST", "/content/releases", {"items": [item], **wall})).json(),
+        (await api("POST", "/content/windows", window)).json()["ends"],
+    ]
+    line = json.dumps({**fields, "entity_id": "11"}).encode()
+    headers = {"Content-Type": "application/x-ndjson"}
+    assert (await api("POST", "/content/schedules/bulk", data=line, headers=headers)).status == 201
+    made += (await api("GET", "/content/schedules?entity_type=post&entity_id=11")).json()
+    assert [each["created_by"] for each in made] == [caller] * 4
+    [entry] = (await api("GET", "/audit?action=content.planned&sort=at&limit=1")).json()
+    assert (entry["actor"], entry["after"]["created_by"]) == (caller, caller)
+
+
 async def test_the_list_goes_by_time_and_by_filters(api: Api) -> None:
     late = await plan(api, local_time="2099-03-05 09:00")
     early = await plan(api, entity_id="7", created_by="ben")
@@ -77,6 +98,9 @@ async def test_the_list_goes_by_time_and_by_filters(api: Api) -> None:
     rest = await api("GET", page.next)
     assert [each["schedule_id"] for each in rest.json()] == [fourth]
     assert rest.next is None
+    assert (page.headers["Sexton-Total"], rest.headers.get("Sexton-Total")) == ("4", None)
+    for query, total in (("status=pending", "3"), ("action=publish", "4"), ("created_by=ben", "1")):
+        assert (await api("GET", f"/content/schedules?limit=1&{query}")).headers["Sexton-Total"] == total
     assert (await api("GET", "/content/schedules?status=over")).status == 422
 
 

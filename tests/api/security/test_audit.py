@@ -228,6 +228,9 @@ async def test_lists_are_paged_and_filtered(api: Api) -> None:
     assert [each["after"] for each in second.json()] == [{"max_retries": 2}, {"max_retries": 1}]
     [one] = (await api("GET", "/audit?request_id=r3")).json()
     assert (one["action"], one["object_name"], one["sequence"]) == ("job.edited", "hourly", None)
+    assert (first.headers["Sexton-Total"], second.headers.get("Sexton-Total")) == ("5", None)
+    [oldest] = (await api("GET", "/audit?sort=at&limit=1")).json()
+    assert (oldest["action"], oldest["object_name"]) == ("job.created", "hourly")
     assert len((await api("GET", "/audit?job=hourly")).json()) == 6
     assert len((await api("GET", "/audit?object=hourly&action=job.c*")).json()) == 1
     assert (await api("GET", "/audit?since=2026-01-01T00:00:00")).code == "naive_time"
@@ -271,6 +274,10 @@ async def test_an_export_is_sent_as_lines_or_as_a_table(api: Api, database: Data
     assert table.headers["Content-Disposition"] == 'attachment; filename="audit.csv"'
     rows = list(csv.DictReader(io.StringIO(table.content.decode())))
     assert [row["object_name"] for row in rows] == ["hourly"]
+    array = await api("GET", "/audit/export?format=json")
+    assert array.headers["Content-Type"] == "application/json"
+    assert array.json() == found
+    assert (await api("GET", "/audit/export?format=json&action=nothing")).json() == []
     head = await api("HEAD", "/audit/export")
     assert (head.status, head.content) == (200, b"")
     assert (await api("GET", "/audit/export?format=xml")).status == 422

@@ -4,7 +4,6 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
 import { ApiError, call } from '@/api/client'
 import type { Action } from '@/api/schema'
-import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
@@ -14,8 +13,7 @@ import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
 /** What both forms have: the entity, the zone, a note, and a second try though it contradicts other plans. */
-function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean; created_by: string }) => Promise<unknown> }) {
-  const { caller } = useSession()
+function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean }) => Promise<unknown> }) {
   const queries = useQueryClient()
   const [type, setType] = useState('post')
   const [id, setId] = useState('')
@@ -27,7 +25,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const send = async (force: boolean) => {
     setError(null)
     try {
-      await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force, created_by: caller.name })
+      await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
       tell(t('It is planned'))
       close()
       await queries.invalidateQueries({ queryKey: ['content'] })
@@ -88,7 +86,6 @@ const FIRST: Item = { entity_type: 'post', entity_id: '', action: 'publish' }
 
 /** Several actions that go out together, or none of them. */
 export function PlanRelease({ close }: { close: () => void }) {
-  const { caller } = useSession()
   const queries = useQueryClient()
   const [items, setItems] = useState<Item[]>([FIRST, FIRST])
   const [local, setLocal] = useState('')
@@ -103,7 +100,7 @@ export function PlanRelease({ close }: { close: () => void }) {
     setError(null)
     try {
       const made = await call('POST /content/releases', {
-        body: { items: items.filter((item) => item.entity_id), local_time: local, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force, created_by: caller.name },
+        body: { items: items.filter((item) => item.entity_id), local_time: local, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
       })
       tell(t('{name} is planned', { name: made.note ?? made.release_id }))
       close()

@@ -55,7 +55,7 @@ function objectOf(entry: AuditView): string {
 
 function auditColumns(open: (entry: AuditView) => void): ColumnDef<AuditView>[] {
   return [
-    { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="clock" seconds />, meta: { width: 150 } },
+    { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="clock" seconds />, meta: { width: 150, sort: 'at' } },
     { id: 'action', header: () => t('What'), cell: ({ row: { original: entry } }) => <UnstyledButton className={classes.action ?? ''} onClick={() => open(entry)}><code>{entry.action}</code></UnstyledButton> },
     { id: 'object', header: () => t('Object'), cell: ({ row: { original: entry } }) => <span className="clip">{objectOf(entry)}</span> },
     { id: 'change', header: () => t('Change'), cell: ({ row: { original: entry } }) => <Short entry={entry} />, meta: { hide: 'md' } },

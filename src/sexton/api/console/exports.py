@@ -12,6 +12,7 @@ import msgspec
 from sexton.api.console import routes
 from sexton.api.console.routes import DeadExportQuery, JobsExportQuery, RunsExportQuery
 from sexton.api.jobs.jobs import filter_of as jobs_filter_of
+from sexton.api.json_array import MEDIA_TYPE, json_array
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.runs.runs import filter_of as runs_filter_of
 from sexton.jobs.change import find
@@ -22,7 +23,11 @@ from sexton.runs.read import list_runs
 
 # Rows of one file, and of one page of it.
 MOST_ROWS, PAGE = 100_000, 500
-MEDIA_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+MEDIA_TYPES = {
+    "csv": "text/csv; charset=utf-8",
+    "json": MEDIA_TYPE,
+    "jsonl": "application/x-ndjson",
+}
 JOB_COLUMNS = (
     "job_id", "name", "status", "schedule", "timezone", "kind", "queue", "owner", "labels", "next_run_at",
     "last_run_at", "last_outcome", "created_at", "updated_at", "description",
@@ -47,7 +52,7 @@ Read = Callable[[str | None], Awaitable[Page[Any]]]
     answer_example='{"job_id":"j_4x","name":"send-weekly-report"}\n',
 )  # fmt: skip
 async def export_jobs(call: Call) -> Answer:
-    """The jobs of a filter as JSON lines or CSV, sent as they are read: at most 100,000."""
+    """The jobs of a filter as JSON lines, a JSON array or CSV, sent as they are read: at most 100,000."""
     query = call.query(JobsExportQuery)
     chosen = jobs_filter_of(query)
     chosen.parameters()  # refused before the answer has begun
@@ -65,7 +70,7 @@ async def export_jobs(call: Call) -> Answer:
     answer_example='{"run_id":"r_9hk2","job_id":"j_4x"}\n',
 )  # fmt: skip
 async def export_runs(call: Call) -> Answer:
-    """The runs of a filter as JSON lines or CSV, sent as they are read: at most 100,000."""
+    """The runs of a filter as JSON lines, a JSON array or CSV, sent as they are read: at most 100,000."""
     query = call.query(RunsExportQuery)
     chosen = await runs_filter_of(call, query)
     return _file(
@@ -82,7 +87,8 @@ async def export_runs(call: Call) -> Answer:
     answer_example='{"run_id":"r_9hk2","job_id":"j_4x"}\n',
 )  # fmt: skip
 async def export_dead(call: Call) -> Answer:
-    """The dead letters of a filter as JSON lines or CSV, sent as they are read: at most 100,000."""
+    """The dead letters of a filter as JSON lines, a JSON array or CSV, sent as they are read: at most
+    100,000."""
     query = call.query(DeadExportQuery)
     job = None if query.job is None else await find(call.context, query.job)
 
@@ -94,29 +100,37 @@ async def export_dead(call: Call) -> Answer:
     return _file("dead-letters", query.format, DEAD_COLUMNS, read)
 
 
-def _file(name: str, form: Literal["csv", "jsonl"], columns: Sequence[str], read: Read) -> Answer:
+def _file(name: str, form: Literal["csv", "json", "jsonl"], columns: Sequence[str], read: Read) -> Answer:
     headers = {
         "Content-Type": MEDIA_TYPES[form],
         "Content-Disposition": f'attachment; filename="{name}.{form}"',
     }
-    return Answer(_written(form, columns, read), headers=headers)
+    pages = _pages(read)
+    return Answer(json_array(pages) if form == "json" else _written(form, columns, pages), headers=headers)
 
 
-async def _written(form: str, columns: Sequence[str], read: Read) -> AsyncIterator[bytes]:
-    if form == "csv":
-        yield _lines([columns])
+async def _pages(read: Read) -> AsyncIterator[list[Any]]:
     cursor: str | None = None
     rows = 0
     while rows < MOST_ROWS:
         page = await read(cursor)
-        if form == "csv":
-            yield _lines([[_cell(getattr(item, name)) for name in columns] for item in page.items])
-        else:
-            yield b"".join(msgspec.json.encode(item) + b"\n" for item in page.items)
+        yield page.items
         rows += len(page.items)
         cursor = page.cursor
         if cursor is None:
             return
+
+
+async def _written(
+    form: str, columns: Sequence[str], pages: AsyncIterator[list[Any]]
+) -> AsyncIterator[bytes]:
+    if form == "csv":
+        yield _lines([columns])
+    async for items in pages:
+        if form == "csv":
+            yield _lines([[_cell(getattr(item, name)) for name in columns] for item in items])
+        else:
+            yield b"".join(msgspec.json.encode(item) + b"\n" for item in items)
 
 
 def _lines(rows: Sequence[Sequence[Any]]) -> bytes:

@@ -108,7 +108,9 @@ LIST_BACKLOG = Route("GET", "/backlog", "console", "Show what waits for a worker
 # Lists as files
 
 
-Form = Annotated[Literal["csv", "jsonl"], Meta(description="CSV, or a line of JSON each.")]
+Form = Annotated[
+    Literal["csv", "json", "jsonl"], Meta(description="CSV, a JSON array, or a line of JSON each.")
+]
 
 
 class JobsExportQuery(JobChoice, frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from typing import Any
 from sexton.api.content import routes
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, EntitiesQuery, SchedulesQuery
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import counted
 from sexton.api.route import PREFIX
 from sexton.content import entity, read, schedule, window
 from sexton.content.entity import EntitySummary, EntityView
@@ -91,8 +92,11 @@ async def create_schedule(call: Call) -> Answer:
 @operation(routes.LIST_SCHEDULES, lists=True, answer=list[ScheduleView], answer_example=[SCHEDULE])
 async def list_schedules(call: Call) -> Answer:
     """In the order of their time; for a series, its first time. A series is in a range if it begins before
-    the end and continues after the start."""
-    return call.paged(await read.list_schedules(call.reading, **call.filters(SchedulesQuery)))
+    the end and continues after the start. The first page says how many there are in all. With
+    `action` or `adapter` it does so if 10,000 actions are enough to tell, with `status` 3,000; of more
+    pending ones it gives an estimate."""
+    page = await read.list_schedules(call.reading, **call.filters(SchedulesQuery))
+    return await counted(call, page, read.count_schedules, SchedulesQuery)
 
 
 @operation(routes.GET_SCHEDULE, answer=ScheduleView, answer_example=SCHEDULE)
@@ -187,12 +191,12 @@ async def get_entity(call: Call) -> Answer:
 async def list_entities(call: Call) -> Answer:
     """Entities of the adapter `builtin`, by type and id. With another `adapter`: the entities that its plans
     name, at most 50 a page. The adapter is asked for their state for at most ten seconds; `error` says where
-    it is not known."""
+    it is not known. The first page says how many entities of `builtin` there are in all; with `state` only if
+    10,000 are enough to tell."""
     query = call.query(EntitiesQuery)
     context = call.reading if query.adapter == entity.BUILTIN else call.context
-    return call.paged(
-        await entity.list_entities(context, call.services.settings, **call.filters(EntitiesQuery))
-    )
+    page = await entity.list_entities(context, call.services.settings, **call.filters(EntitiesQuery))
+    return await counted(call, page, entity.count_entities, EntitiesQuery)
 
 
 def _entity(call: Call) -> Entity:

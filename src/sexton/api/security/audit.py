@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+from sexton.api.json_array import MEDIA_TYPE, json_array
 from sexton.api.operation import Answer, Call, operation
+from sexton.api.paging import headers_of
 from sexton.api.route import PageQuery
 from sexton.api.security import routes
 from sexton.api.security.routes import AuditExportQuery, AuditPageQuery, AuditQuery
@@ -14,7 +16,7 @@ from sexton.model import decode_id
 from sexton.refusal import aware
 from sexton.runs.read import require_job
 from sexton.security import audit
-from sexton.security.audit import FORMATS, AuditFilter, AuditView, Format, JobChange
+from sexton.security.audit import FORMATS, AuditFilter, AuditView, Exporting, JobChange
 from sexton.security.role import EVERY_NAMESPACE, Role
 
 CHANGE: dict[str, Any] = {
@@ -45,29 +47,39 @@ ENTRY: dict[str, Any] = {
 
 @operation(routes.LIST_AUDIT, heavy=True, answer=list[AuditView], answer_example=[ENTRY])
 async def list_audit(call: Call) -> Answer:
-    """The latest first. A page may be short although there are more entries: follow the `Link`. Entries that
-    belong to no namespace are shown to callers with the role in all namespaces; `every` needs the role admin
-    there."""
+    """The latest first, or the oldest. A page may be short although there are more entries: follow the
+    `Link`. The first page says how many there are in all; with `actor`, `action`, `object` or `request_id`
+    only if 10,000 entries had to be looked at or fewer. Entries that belong to no namespace are shown to
+    callers with the role in all namespaces; `every` needs the role admin there."""
     query = call.query(AuditPageQuery)
+    chosen, seen = await _filter(call, query), _seen(call, query)
     page = await audit.list_entries(
-        call.context, await _filter(call, query), **_seen(call, query), cursor=query.cursor, limit=query.limit
+        call.context, chosen, **seen, sort=query.sort, cursor=query.cursor, limit=query.limit
     )
-    return call.paged(page)
+    if query.cursor is not None:
+        return call.paged(page)
+    return call.paged(page, headers_of(await audit.count_entries(call.context, chosen, **seen)))
 
 
 @operation(
     routes.EXPORT_AUDIT, heavy=True, answer=str, media_type="application/x-ndjson",
-    other_answers={"text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n"},
+    other_answers={
+        "application/json": '[\n{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n]\n',
+        "text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n",
+    },
     answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
 )  # fmt: skip
 async def export_audit(call: Call) -> Answer:
-    """All sealed entries that match, in the order of the chain: JSON lines or CSV, streamed. `sexton audit
-    verify --file` checks an export of all entries."""
+    """All sealed entries that match, in the order of the chain: JSON lines, a JSON array or CSV, streamed.
+    `sexton audit verify --file` checks an export of all entries as JSON lines."""
     query = call.query(AuditExportQuery)
     parts = audit.exported(call.context, await _filter(call, query), **_seen(call, query))
     name = f'attachment; filename="audit.{query.format}"'
-    headers = {"Content-Type": FORMATS[query.format].media_type, "Content-Disposition": name}
-    return Answer(_written(parts, query.format), headers=headers)
+    if query.format == "json":
+        return Answer(json_array(parts), headers={"Content-Type": MEDIA_TYPE, "Content-Disposition": name})
+    form = FORMATS[query.format]
+    headers = {"Content-Type": form.media_type, "Content-Disposition": name}
+    return Answer(_written(parts, form), headers=headers)
 
 
 @operation(routes.LIST_JOB_CHANGES, heavy=True, answer=list[JobChange], answer_example=[CHANGE])
@@ -77,13 +89,12 @@ async def list_job_changes(call: Call) -> Answer:
     return call.paged(await audit.list_changes(call.context, job, **call.filters(PageQuery)))
 
 
-async def _written(parts: AsyncIterator[list[AuditView]], format_: Format) -> AsyncIterator[bytes]:
-    chosen = FORMATS[format_]
-    if chosen.head:
-        yield chosen.head
+async def _written(parts: AsyncIterator[list[AuditView]], form: Exporting) -> AsyncIterator[bytes]:
+    if form.head:
+        yield form.head
     async for part in parts:
         if part:
-            yield chosen.encode(part)
+            yield form.encode(part)
 
 
 async def _filter(call: Call, query: AuditQuery) -> AuditFilter:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Limit, PageQuery, Query, Route
+from sexton.security.audit import AuditSort, Format
 from sexton.security.key_spec import LONGEST_OVERLAP, KeySpec
 from sexton.security.namespace_spec import NamespaceSpec
 from sexton.security.quota_spec import QuotaChanges
@@ -102,12 +103,15 @@ class AuditQuery(Query, frozen=True, kw_only=True):
 
 
 class AuditPageQuery(AuditQuery, frozen=True, kw_only=True):
+    sort: Annotated[AuditSort, Meta(description="The order: the latest first, or with `at` the oldest.")] = (
+        "-at"
+    )
     limit: Limit = 100
     cursor: Cursor = None
 
 
 class AuditExportQuery(AuditQuery, frozen=True, kw_only=True):
-    format: Annotated[Literal["jsonl", "csv"], Meta(description="JSON lines, or CSV.")] = "jsonl"
+    format: Annotated[Format, Meta(description="JSON lines, one JSON array, or CSV.")] = "jsonl"
 
 
 LIST_AUDIT = Route("GET", "/audit", "audit", "List changes", Role.EDITOR, query=AuditPageQuery)

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from sexton.api.content import routes
 from sexton.cli import many
 from sexton.cli.command import Ask, command
-from sexton.cli.content.schedules import STYLES, By, TimeArgument, entity_of, show_release, time_of, user_name
+from sexton.cli.content.schedules import STYLES, By, TimeArgument, entity_of, show_release, time_of
 from sexton.cli.output import Table
 from sexton.cli.remote import Yes
 from sexton.errors import InvalidField
@@ -32,7 +32,7 @@ def release(
         --item publish:post/42 --item unpublish:banner/7
     """
     items = [_item(text) for text in item]
-    return ask.shown(show_release, items=items, **time_of(when), created_by=by or user_name())
+    return ask.shown(show_release, items=items, **time_of(when), created_by=by)
 
 
 @command(

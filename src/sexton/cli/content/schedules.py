@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -25,7 +24,7 @@ RELEASE = "cr_"
 ENTITY_FIELDS = ("entity_type", "entity_id")
 # The filters of many, as they are typed.
 CHOICE = {"entity_type": "--type", "entity_id": "--entity-id", "created_by": "--created-by"}
-WHO = "Who plans it. Default: your user name."
+WHO = "Who plans it. Default: the caller, as the audit has it."
 
 EntityArgument = Annotated[str, Parameter(help="The entity, TYPE/ID, such as post/42.")]
 TimeArgument = Annotated[
@@ -60,7 +59,7 @@ def schedule(
     sexton content schedule publish post/42 '2027-03-14 09:00' --timezone Europe/Berlin
     """
     planned = {"action": action, **entity_of(entity), **time_of(when)}
-    return ask.shown(show_schedule, **planned, created_by=by or user_name())
+    return ask.shown(show_schedule, **planned, created_by=by)
 
 
 @command(routes.CREATE_WINDOW, without=(*ENTITY_FIELDS, "created_by", "starts", "ends"))
@@ -78,9 +77,7 @@ def window(
     sexton content window banner/7 '2027-03-15 09:00' '2027-03-15 17:00' \\
         --timezone Europe/Berlin --recurrence-rule 'FREQ=WEEKLY;BYDAY=MO,TU,WE'
     """
-    return ask.shown(
-        _show_window, **entity_of(entity), starts=starts, ends=ends, created_by=by or user_name()
-    )
+    return ask.shown(_show_window, **entity_of(entity), starts=starts, ends=ends, created_by=by)
 
 
 @command(routes.LIST_SCHEDULES, without=("status", "entity_id"), names={"entity_type": "--type"})
@@ -204,7 +201,7 @@ def entities(
         str | None,
         Parameter(help="Store this as the next version: JSON, or @FILE.", allow_leading_hyphen=True),
     ] = None,
-    by: Annotated[str | None, Parameter(name="--by", help="Who wrote it. Default: your user name.")] = None,
+    by: Annotated[str | None, Parameter(name="--by", help="Who wrote it. Default: the caller.")] = None,
 ) -> int:
     """List entities, show one, or make its next version.
 
@@ -221,7 +218,7 @@ def entities(
         return ask.shown(_show_entities)
     named = tuple(entity_of(entity).values())
     if body is not None:
-        given = {"body": read_json(body, "body"), "created_by": by or user_name()}
+        given = {"body": read_json(body, "body"), "created_by": by}
         found = ask.client.ask(routes.PUT_ENTITY, *named, **given)
     else:
         found = ask.client.ask(routes.GET_ENTITY, *named)
@@ -272,15 +269,6 @@ def time_of(text: str) -> dict[str, str]:
     """A time as people type it: the server reads local times and instants."""
     near = text == "now" or (text[:1] in "+-" and text[1:2].isdecimal())
     return {"at": instant(text, "when")} if near else {"local_time": text}
-
-
-def user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        raise InvalidField(
-            "missing_field", "the system does not know your user name", field="by", hint="add --by NAME"
-        ) from None
 
 
 def show_schedule(found: dict[str, Any]) -> None:

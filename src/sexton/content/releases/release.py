@@ -212,11 +212,12 @@ async def lock_release(context: Context, ref: str) -> asyncpg.Record:
 @command
 async def _create(context: Context, spec: ReleaseSpec) -> int:
     target = await content_target(context, spec.adapter)
-    check_text(spec.created_by, "created_by", 200)
+    created_by = spec.created_by or context.actor
+    check_text(created_by, "created_by", 200)
     moment = read_moment(spec.local_time, spec.at, spec.timezone, fold=spec.fold, gap=spec.gap)
     number: int = await context.fetchval("content/next_id")
-    job = await _make_job(context, _job(target, spec.created_by, spec.max_retries, number, moment))
-    check_job = await _make_check(context, target, spec.created_by, number, moment, spec.preflight_seconds)
+    job = await _make_job(context, _job(target, created_by, spec.max_retries, number, moment))
+    check_job = await _make_check(context, target, created_by, number, moment, spec.preflight_seconds)
     await context.execute(
         "content/create_release",
         id=number,
@@ -224,7 +225,7 @@ async def _create(context: Context, spec: ReleaseSpec) -> int:
         on_failure=spec.on_failure.value,
         preflight_seconds=spec.preflight_seconds,
         note=spec.note,
-        created_by=spec.created_by,
+        created_by=created_by,
         job_id=job,
         check_job_id=check_job,
         timezone=moment.timezone,
@@ -241,7 +242,7 @@ async def _create(context: Context, spec: ReleaseSpec) -> int:
         "items": [_name(item) for item in spec.items],
         "on_failure": spec.on_failure,
         "adapter": spec.adapter,
-        "created_by": spec.created_by,
+        "created_by": created_by,
         "needs_approval": spec.needs_approval,
     }
     _tell(context, "content.release_planned", row, None, after)

@@ -1,5 +1,5 @@
--- Entries of a namespace, the latest first, before a place (null: from the latest on). So many are looked at that a page
--- costs little whatever the filter; the last of so many is returned though it may not match.
+-- Entries of a namespace, the latest first, before a place (null: from the latest on). No more than :look are looked
+-- at, whatever the filter; the last of so many is returned though it may not match.
 select
     -- include: audit_view
     , entry.place, (
@@ -14,10 +14,10 @@ from (
           and (at, id) < (coalesce(:at::timestamptz, 'infinity'), coalesce(:id::bigint, 0))
           and at >= coalesce(:since::timestamptz, '-infinity')
         order by at desc, id desc
-        limit 10000
+        limit :look
     ) as found
 ) as entry
-where entry.place = 10000 or (
+where entry.place = :look or (
     -- include: audit_filter
     )
 order by entry.at desc, entry.id desc

@@ -13,10 +13,10 @@ from (
         where (at, id) < (coalesce(:at::timestamptz, 'infinity'), coalesce(:id::bigint, 0))
           and at >= coalesce(:since::timestamptz, '-infinity')
         order by at desc, id desc
-        limit 10000
+        limit :look
     ) as found
 ) as entry
-where entry.place = 10000 or (
+where entry.place = :look or (
     -- include: audit_filter
     and (:namespaces is null or entry.namespace = any (:namespaces))
     )

@@ -1,0 +1,24 @@
+-- As list_of_job, the oldest first.
+select
+    -- include: audit_view
+    , entry.place, (
+    -- include: audit_filter
+    ) as matches
+from (
+    select found.*, row_number() over (order by found.at, found.id) as place
+    from (
+        select *
+        from sexton.audit_entries
+        where namespace = :namespace
+          and (job_id = :job_id or jobs @> :job_id::bigint)
+          and (at, id) > (coalesce(:at::timestamptz, '-infinity'), coalesce(:id::bigint, 0))
+          and at < coalesce(:until::timestamptz, 'infinity')
+        order by at, id
+        limit :look
+    ) as found
+) as entry
+where entry.place = :look or (
+    -- include: audit_filter
+    )
+order by entry.at, entry.id
+limit :limit
