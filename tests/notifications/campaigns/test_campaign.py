@@ -12,6 +12,9 @@ import pytest
 
 from sexton.engine import crash
 from sexton.errors import Conflict, InvalidField
+from sexton.jobs import read as jobs
+from sexton.jobs.view import JobView
+from sexton.model import decode_id
 from sexton.notifications.campaigns import conducting, expansion
 from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import (
@@ -29,6 +32,7 @@ from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
 from sexton.notifications.sending.backlog import read_backlog, workers_needed
 from sexton.postgres.transaction import Context
+from sexton.runs.why import why
 from sexton.security.quota_spec import QuotaChanges
 from sexton.security.quotas import change_quotas
 from sexton.testing import Engine
@@ -61,6 +65,12 @@ async def fetch(context: Context, sql: str, *arguments: Any) -> list[asyncpg.Rec
 async def sent_at(context: Context) -> dict[str, datetime]:
     rows = await fetch(context, "select user_id, sent_at from sexton.messages where sent_at is not null")
     return {row["user_id"]: row["sent_at"] for row in rows}
+
+
+async def accounted(context: Context, job: JobView) -> list[tuple[str, str]]:
+    number = decode_id("j", job.job_id)
+    assert number is not None
+    return [(each.disposition, each.text) for each in await why(context, number)]
 
 
 async def go(context: Context, **fields: Any) -> CampaignView:
@@ -124,8 +134,73 @@ async def test_start_now(context: Context, engine: Engine, mailbox: Mailbox) -> 
     await start(context, made.campaign_id, at_once=True)
     await engine.advance(seconds=5)
     assert len(mailbox.got) == 3
+    job = await jobs.get(context, made.job_id)
+    assert (job.status, job.schedule, job.next_run_at) == ("completed", "2027-03-01T12:00:00Z", None)
+    assert await accounted(context, job) == [("fired", "fired on time; success")]
     await engine.advance(hours=3)
     assert len(mailbox.got) == 3
+    assert await accounted(context, job) == [("fired", "fired on time; success")]
+
+
+async def test_the_job_of_a_paused_campaign_is_paused_until_its_time(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    await add_recipients(engine.database, 3)
+    made = await create_campaign(context, spec(send_at=START + timedelta(hours=2)))
+    await pause(context, made.campaign_id, reason="a wrong price")
+    job = await jobs.get(context, made.job_id)
+    assert (job.status, job.paused_reason, job.next_run_at) == ("paused", "a wrong price", None)
+    await resume(context, made.campaign_id)
+    job = await jobs.get(context, made.job_id)
+    assert (job.status, job.next_run_at) == ("active", START + timedelta(hours=2, minutes=-10))
+    await pause(context, made.campaign_id)
+    await engine.advance(hours=2, minutes=30)
+    assert mailbox.got == []
+    await resume(context, made.campaign_id)
+    await engine.advance(minutes=1)
+    assert len(mailbox.got) == 3
+    assert (await jobs.get(context, made.job_id)).status == "completed"
+
+
+async def test_a_pause_while_it_sends_leaves_its_job_as_it_is(context: Context, engine: Engine) -> None:
+    await add_recipients(engine.database, 30)
+    made = await go(context, rate=1.0)
+    await engine.advance(seconds=2)
+    await pause(context, made.campaign_id)
+    await engine.advance(minutes=1)
+    assert (await jobs.get(context, made.job_id)).status == "completed"
+
+
+@pytest.mark.parametrize("before", ["draft", "scheduled", "paused"])
+async def test_nothing_of_a_campaign_that_is_cancelled_before_its_time_stays_due(
+    context: Context, engine: Engine, mailbox: Mailbox, before: str
+) -> None:
+    await add_recipients(engine.database, 3)
+    made = await create_campaign(context, spec(send_at=START + timedelta(hours=2), draft=before == "draft"))
+    if before == "paused":
+        await pause(context, made.campaign_id)
+    await cancel(context, made.campaign_id)
+    await engine.advance(seconds=5)
+    job = await jobs.get(context, made.job_id)
+    assert (job.status, job.next_run_at) == ("completed", None)
+    assert await accounted(context, job) == [("fired", "fired on time; success")]
+    await engine.advance(hours=3)
+    assert mailbox.got == []
+
+
+async def test_a_run_that_goes_on_conducts_whatever_its_number(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    """Each connection reserves numbers of runs, so those of a later run may be lower."""
+    await add_recipients(engine.database, 10)
+    made = await go(context, canary=0.2)
+    await engine.advance(seconds=30)
+    assert (await get_campaign(context, made.campaign_id)).status is CampaignStatus.WAITING
+    await fetch(context, "update sexton.campaigns set conductor_run = 1000000")
+    await resume(context, made.campaign_id)
+    await engine.advance(seconds=30)
+    assert (await get_campaign(context, made.campaign_id)).status is CampaignStatus.DONE
+    assert len(mailbox.got) == 10
 
 
 async def test_a_rate(context: Context, engine: Engine, mailbox: Mailbox) -> None:

@@ -2,6 +2,10 @@
 
 A campaign is one job. Its row has its status: every command and every run locks or reads it first. A pause
 changes this row; live runs read it before each batch.
+
+The job fires once, when the messages are to be created, and is completed then. What comes sooner (a start at
+once, a cancellation) moves that time to now, so that nothing of the campaign stays due; while the campaign is
+paused before that time, so is its job.
 """
 
 from __future__ import annotations
@@ -15,11 +19,12 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, ScheduleError
-from sexton.jobs import edit
+from sexton.jobs import edit, state
+from sexton.jobs.change import DONE, Verdict, accept, hold
 from sexton.jobs.create import create
 from sexton.jobs.moment import find_zone
 from sexton.jobs.spec import JobSpec
-from sexton.model import Backoff, MissedWindow, decode_id, encode_id
+from sexton.model import Backoff, JobStatus, MissedWindow, decode_id, encode_id
 from sexton.notifications.campaigns.audience import Member, check_sql, find_list, get_segment, keep_members
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import (
@@ -89,7 +94,7 @@ async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bo
         job_id=decode_id("j", job.job_id),
     )
     if armed:
-        await _set_off(context, number, job.job_id, send_at, local, spec.prepare_seconds, now)
+        await _fire_at(context, job.job_id, _preparation(send_at, local, spec.prepare_seconds), now)
     return await view(context, number)
 
 
@@ -153,8 +158,8 @@ async def start(context: Context, ref: str, *, at_once: bool = False) -> Campaig
         send_at, local = whole_second(now), None
         await context.execute("campaigns/set_time", campaign_id=row["id"], send_at=send_at)
     await move(context, row, CampaignStatus.SCHEDULED, "campaign.started", armed_at=now)
-    job = encode_id("j", row["job_id"])
-    await _set_off(context, row["id"], job, send_at, local, row["prepare_seconds"], now)
+    at = _preparation(send_at, local, row["prepare_seconds"])
+    await _fire_at(context, encode_id("j", row["job_id"]), at, now)
     return await view(context, row["id"])
 
 
@@ -169,14 +174,13 @@ async def pause(context: Context, ref: str, *, reason: str | None = None) -> Cam
         if reason is not None:
             check_text(reason, "reason", 1000)
         before = status.value if status is not CampaignStatus.WAITING else row["before_pause"]
+        because = reason or context.reason or f"paused by {context.actor}"
         await move(
-            context,
-            row,
-            CampaignStatus.PAUSED,
-            "campaign.paused",
-            reason=reason or context.reason or f"paused by {context.actor}",
-            before_pause=before,
+            context, row, CampaignStatus.PAUSED, "campaign.paused", reason=because, before_pause=before
         )
+        job = await hold(context, encode_id("j", row["job_id"]))
+        if job.timer is not None:
+            await state.pause(context, job.ref, reason=because[:1000])
     return await view(context, row["id"])
 
 
@@ -199,7 +203,9 @@ async def resume(context: Context, ref: str) -> CampaignView:
             canary_state="passed" if looked_at else None,
         )
         if before is not CampaignStatus.SCHEDULED or _is_due(row):
-            await conduct_now(context, row)
+            accept(await _conduct_early(context, row))
+        else:
+            await state.resume(context, encode_id("j", row["job_id"]))
     return await view(context, row["id"])
 
 
@@ -222,7 +228,7 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
         reason=reason or context.reason or f"cancelled by {context.actor}",
         ended_at=row["now"],
     )
-    await conduct_now(context, row)
+    await _conduct_early(context, row)
     return await view(context, row["id"])
 
 
@@ -230,9 +236,15 @@ async def lock(context: Context, ref: str) -> asyncpg.Record:
     return await context.require("campaign", ref, "campaigns/lock", campaign_id=campaign_number(ref))
 
 
-async def conduct_now(context: Context, row: asyncpg.Record) -> None:
-    """Start a run that conducts the campaign."""
-    await run_each(context, encode_id("j", row["job_id"]), [{"campaign": encode_id(CAMPAIGN, row["id"])}])
+async def conduct_now(context: Context, row: asyncpg.Record) -> Verdict:
+    """Start a run that conducts a locked campaign, instead of the run that did so before. Returns its id, or
+    why the quota of the namespace refuses it."""
+    job = encode_id("j", row["job_id"])
+    [made] = await run_each(context, job, [{"campaign": encode_id(CAMPAIGN, row["id"])}])
+    if isinstance(made, str):
+        run = decode_id("r", made)
+        await context.execute("campaigns/set_conductor", campaign_id=row["id"], run_id=run)
+    return made
 
 
 async def move(
@@ -277,21 +289,21 @@ def _over(row: asyncpg.Record) -> Conflict:
     return Conflict("campaign_" + row["status"], f"the campaign {ref} is {row['status']}", hint=hint)
 
 
-async def _set_off(
-    context: Context,
-    number: int,
-    job_id: str,
-    send_at: datetime | None,
-    local: datetime | None,
-    prepare_seconds: int,
-    now: datetime,
-) -> None:
-    """Schedule its job for the time of the preparation, or run it now."""
-    at = _preparation(send_at, local, prepare_seconds)
-    if at > now + SOON:
-        await edit.edit(context, job_id, {"schedule": iso(whole_second(at))})
-    else:
-        await run_each(context, job_id, [{"campaign": encode_id(CAMPAIGN, number)}])
+async def _conduct_early(context: Context, row: asyncpg.Record) -> Verdict:
+    """Conduct the campaign now: its job fires before its time or, if it has fired, runs again."""
+    job = await hold(context, encode_id("j", row["job_id"]))
+    if job.timer is None:
+        return await conduct_now(context, row)
+    await _fire_at(context, job.ref, row["now"], row["now"])
+    return DONE
+
+
+async def _fire_at(context: Context, job_id: str, at: datetime, now: datetime) -> None:
+    """The job fires at this time; now, if it is over."""
+    at = whole_second(at) if at > now else now.replace(microsecond=0)
+    job = await edit.edit(context, job_id, {"schedule": iso(at)})
+    if job.status == JobStatus.PAUSED:
+        await state.resume(context, job_id)
 
 
 def _preparation(send_at: datetime | None, local: datetime | None, prepare_seconds: int) -> datetime:

@@ -1,9 +1,10 @@
 """Conducts a campaign: a run of its job creates its messages, opens chunks, and ends it.
 
-One run conducts at a time; when a later run takes over, the earlier one notices and ends. It locks the row of
-the campaign and decides only by this row, so it may die at any moment: the engine runs it again. Another run
-sends each chunk (`chunk`) and opens the next chunks when it closes. The conductor opens the first chunks,
-those whose time comes later, and those whose run was lost.
+One run conducts at a time: the one that a command names, else the first one. While it is live, any other run
+ends at once, also the one that it replaces. It locks the row of the campaign and decides only by this row, so
+it may die at any moment: the engine runs it again. Another run sends each chunk (`chunk`) and opens the next
+chunks when it closes. The conductor opens the first chunks, those whose time comes later, and those whose run
+was lost.
 """
 
 from __future__ import annotations
@@ -81,14 +82,14 @@ async def conduct(database: Database, run: RunContext, number: int) -> Outcome:
         except _Ended as why:
             return Cancel(str(why))
         except _Superseded:
-            return Success({"status": "conducted by a later run"})
+            return Success({"status": "conducted by another run"})
         except (InvalidField, NotFound) as error:
             await _fail(database, run, number, error)
             return Success({"status": CampaignStatus.FAILED.value, "reason": error.message})
 
 
 class _Superseded(Exception):
-    """A later run conducts the campaign."""
+    """Another run conducts the campaign."""
 
 
 @asynccontextmanager
@@ -101,10 +102,11 @@ async def _locked(
         context = Context(database, actor=ACTOR, connection=connection, entries=[], source=ITSELF)
         row = await _lock(context, run, number)
         context = replace(context, namespace=row["namespace"])
-        if row["conductor_run"] is None or row["conductor_run"] < run.id:
+        if row["conductor_run"] != run.id:
+            # Not by their numbers: those of a later run may be lower, as each connection reserves its own.
+            if await context.fetchval("campaigns/is_conducted", run_id=row["conductor_run"]):
+                raise _Superseded
             await context.execute("campaigns/set_conductor", campaign_id=number, run_id=run.id)
-        elif row["conductor_run"] > run.id:
-            raise _Superseded
         yield context, row
         await context.write_entries()
 
