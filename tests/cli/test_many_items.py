@@ -74,6 +74,19 @@ def test_templates_are_deleted_and_one_is_restored(sexton: Sexton, client: Clien
     assert (refused.code, "template_not_found" in refused.err) == (1, True)
 
 
+def test_recipients_are_suppressed_and_unsuppressed(sexton: Sexton, client: Client) -> None:
+    counted = sexton("recipients", "suppress", "--search", "test-", "--dry-run")
+    assert counted.out.splitlines()[-1] == "2 recipients would be suppressed"
+    done = sexton("recipients", "suppress", "--search", "test-", "--reason", "asked by phone", "--yes")
+    assert (done.code, done.out) == (0, "2 recipients suppressed\n")
+    assert statuses(client, "/recipients", "suppressed_reason") == ["asked by phone"] * 2
+    assert "asked by phone" in sexton("recipients", "list").out
+    assert sexton("recipients", "unsuppress", "test-1").out == "1 recipient unsuppressed\n"
+    refused = sexton("recipients", "unsuppress", "test-1")
+    assert (refused.code, "not_suppressed" in refused.err) == (1, True)
+    assert sexton("recipients", "unsuppress", "--all", "--yes").out == "1 recipient unsuppressed\n"
+
+
 def test_many_are_erased_only_with_a_reason(sexton: Sexton, client: Client) -> None:
     silent = sexton("recipients", "erase", "--search", "test-", "--yes")
     assert (silent.code, "Sexton-Reason" in silent.err) == (2, True)

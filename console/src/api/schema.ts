@@ -1222,12 +1222,12 @@ export interface NotificationActionFilter {
   ids?: string[] | null
 }
 export interface NotificationActionRequest {
-  action: "cancel" | "restore"
-  filter: NotificationActionFilter
   dry_run?: boolean
   expected?: number | null
   after?: string | null
   limit?: number
+  action: "cancel" | "restore"
+  filter: NotificationActionFilter
 }
 export interface NotificationMove {
   send_at?: string | null
@@ -1235,13 +1235,6 @@ export interface NotificationMove {
   timezone?: string | null
   fold?: "first" | "second" | null
   gap?: "after" | "shift" | null
-}
-export interface NotificationRefusal {
-  code: string
-  message: string
-  hint: string | null
-  sample: string[]
-  messages: number
 }
 export interface NotificationSettings {
   timezone?: string | null
@@ -1267,16 +1260,6 @@ export interface NotificationSpec {
   max_retries?: number
   retry_seconds?: number | null
   topic?: string | null
-}
-export interface NotificationTally {
-  dry_run: boolean
-  matched: number
-  estimated: boolean
-  done: number
-  refused: NotificationRefusal[]
-  notification_ids: string[]
-  sample: SampledNotification[]
-  cursor: string | null
 }
 export interface NotificationTarget {
 
@@ -1536,7 +1519,7 @@ export interface RecipientActionRequest {
   expected?: number | null
   after?: string | null
   limit?: number
-  action: "erase"
+  action: "erase" | "suppress" | "unsuppress"
   filter: RecipientActionFilter
 }
 export interface RecipientEventSpec {
@@ -1586,6 +1569,8 @@ export interface RecipientView {
   opt_outs: unknown[]
   caps: unknown[]
   fields: Record<string, unknown>
+  suppressed_at: string | null
+  suppressed_reason: string | null
   created_at: string
   updated_at: string
 }
@@ -1968,12 +1953,6 @@ export interface SampledItem {
 export interface SampledJob {
   job_id: string
   name: string
-  status: string
-}
-export interface SampledNotification {
-  notification_id: string
-  user_id: string | null
-  template_id: string
   status: string
 }
 export interface SampledRun {
@@ -3012,7 +2991,7 @@ export interface Operations {
     path: null
     query: null
     body: NotificationActionRequest
-    answer: NotificationTally
+    answer: ItemTally
   }
   'POST /campaigns/actions': {
     path: null

@@ -1,7 +1,7 @@
 /** Doing something to many things that have an id and a list: count first, then ask, then go on until it is done; and how that is taken back. */
 import type { ReactNode } from 'react'
 import { call } from '@/api/client'
-import type { ItemRefusal, ItemTally, NotificationRefusal, NotificationTally, SampledItem, SampledNotification } from '@/api/schema'
+import type { ItemTally } from '@/api/schema'
 import { t, tn } from '@/i18n'
 import type { Question } from './Confirm'
 import type { Selection } from './DataTable'
@@ -35,8 +35,6 @@ export interface Wish {
   action: string
   filter: Record<string, unknown>
 }
-type Apart = 'sample' | 'refused'
-type Answered = Partial<Omit<ItemTally, Apart> & Omit<NotificationTally, Apart>> & { sample?: (SampledItem | SampledNotification)[]; refused?: (ItemRefusal | NotificationRefusal)[] }
 interface Done {
   ids: string[]
   done: number
@@ -57,7 +55,7 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
       const counted = await send(what.place, { ...wish, ...what.more?.(), dry_run: true })
       counts.push(counted.matched ?? 0)
       estimated ||= counted.estimated ?? false
-      names.push(...(counted.sample ?? []).map(nameOf).filter((name) => name !== null))
+      names.push(...(counted.sample ?? []).map((each) => each.name))
     }
     const matched = counts.reduce((sum, count) => sum + count, 0)
     if (matched === 0 && !estimated) {
@@ -118,10 +116,10 @@ async function throughAll(place: Place, wishes: Wish[], counts: number[], reason
     let after: string | null = null
     do {
       const first = after === null && counts[index] !== undefined ? { expected: counts[index] } : {}
-      const answer: Answered = await send(place, { ...wish, ...first, after }, reason)
+      const answer: Partial<ItemTally> = await send(place, { ...wish, ...first, after }, reason)
       all.done += answer.done ?? 0
-      all.ids.push(...(answer.ids ?? answer.notification_ids ?? []))
-      for (const each of answer.refused ?? []) all.refused += ('items' in each ? each.items : each.messages) ?? 0
+      all.ids.push(...(answer.ids ?? []))
+      for (const each of answer.refused ?? []) all.refused += each.items ?? 0
       all.why ??= answer.refused?.[0]?.message ?? null
       after = answer.cursor ?? null
     } while (after)
@@ -129,11 +127,6 @@ async function throughAll(place: Place, wishes: Wish[], counts: number[], reason
   return all
 }
 
-async function send(place: Place, body: Record<string, unknown>, reason?: string): Promise<Answered> {
-  return (await call(`POST /${place}/actions` satisfies Operation, { body: body as never, reason })) as Answered
+async function send(place: Place, body: Record<string, unknown>, reason?: string): Promise<Partial<ItemTally>> {
+  return (await call(`POST /${place}/actions` satisfies Operation, { body: body as never, reason })) as Partial<ItemTally>
 }
-
-function nameOf(sampled: SampledItem | SampledNotification): string | null {
-  return 'name' in sampled ? sampled.name : sampled.user_id
-}
-

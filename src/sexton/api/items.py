@@ -11,7 +11,7 @@ import msgspec
 from sexton.api.operation import Answer, Call
 from sexton.api.route import ItemsRequest
 from sexton.errors import InvalidField
-from sexton.jobs.items import ItemChoice, Row, Work, act_on_items, count_items
+from sexton.jobs.items import ItemChoice, Row, WorkOnMany, act_on_items, count_items
 from sexton.jobs.tally import check_selective
 from sexton.refusal import aware
 
@@ -33,7 +33,7 @@ def chosen_of(chosen: msgspec.Struct, many: str) -> tuple[list[str] | None, dict
     }
 
 
-async def act(call: Call, wish: ItemsRequest, choice: ItemChoice[Row], work: Work) -> Answer:
+async def act(call: Call, wish: ItemsRequest, choice: ItemChoice[Row], work: WorkOnMany) -> Answer:
     """Count the selected things, or act on the next of them."""
     if wish.dry_run:
         return Answer(await count_items(call.context, choice, wish.after))

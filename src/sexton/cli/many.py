@@ -24,7 +24,6 @@ from sexton.cli.output import ProgressBar, Table, console, cut, paragraph, write
 from sexton.cli.remote import confirm
 from sexton.errors import InvalidField
 from sexton.jobs.tally import ItemTally, SampledItem, Tally
-from sexton.notifications.tally import NotificationTally
 from sexton.printable import counted
 from sexton.runs.tally import RunTally
 
@@ -41,7 +40,7 @@ class Many(NamedTuple):
 
     noun: str
     route: Route
-    tally: type[Tally] | type[RunTally] | type[NotificationTally] | type[ItemTally]
+    tally: type[Tally] | type[RunTally] | type[ItemTally]
     words: Mapping[str, tuple[str, str]]
     #: Actions that have a second effect when they are repeated.
     anew: tuple[str, ...]
@@ -82,17 +81,6 @@ RUNS = Many(
     lambda run: f"{run.run_id} of {cut(run.job_name, 40)}",
     "--job, --status dead, --queue … or --all",
 )
-MESSAGES = Many(
-    "message",
-    ACT_ON_NOTIFICATIONS,
-    NotificationTally,
-    {"cancel": ("Call off", "called off"), "restore": ("Restore", "restored")},
-    (),
-    ("to", "message", "template", "status"),
-    lambda message: (message.user_id or "", message.notification_id, message.template_id, message.status),
-    lambda message: f"{message.notification_id} to {cut(message.user_id or 'an address', 40)}",
-    "--to, --template, --campaign … or --all",
-)
 
 
 def _of_items(
@@ -114,6 +102,12 @@ def _of_items(
     return Many(noun, route, ItemTally, words, anew, columns, row, title, choose, always_expected)
 
 
+MESSAGES = _of_items(
+    "message",
+    ACT_ON_NOTIFICATIONS,
+    {"cancel": ("Call off", "called off"), "restore": ("Restore", "restored")},
+    "--to, --template, --campaign … or --all",
+)
 CAMPAIGNS = _of_items(
     "campaign",
     ACT_ON_CAMPAIGNS,
@@ -134,7 +128,11 @@ TEMPLATES = _of_items(
 RECIPIENTS = _of_items(
     "recipient",
     ACT_ON_RECIPIENTS,
-    {"erase": ("Erase all traces of", "erased")},
+    {
+        "suppress": ("Send nothing any more to", "suppressed"),
+        "unsuppress": ("Send again to", "unsuppressed"),
+        "erase": ("Erase all traces of", "erased"),
+    },
     "--search or --all",
     always_expected=True,
 )

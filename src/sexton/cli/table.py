@@ -146,6 +146,8 @@ recipients (notifications)  Manage recipients: addresses, zones, quiet hours.
   show    GET_RECIPIENT                         Show a recipient.
   import  .recipients:import_recipients         Make or change many recipients from JSON lines or CSV.
   export  .recipients:export                    Print everything about a recipient, as JSON.
+  suppress    .recipients:suppress              Send nothing to recipients any more, on any channel.
+  unsuppress  .recipients:unsuppress            Send to suppressed recipients again.
   erase   .recipients:erase                     Erase all data of a person. The audit records it.
 
 templates (notifications)  Write the texts of messages.

@@ -157,7 +157,9 @@ class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
     matched: Annotated[
         int, about("How many are meant; of a call that acts, how many it has gone through.")
     ] = 0
-    estimated: Annotated[bool, about("True if there may be more: a dry run looks through 2,000.")] = False
+    estimated: Annotated[
+        bool, about("True if there may be more: a dry run looks through 2,000, of messages through 30,000.")
+    ] = False
     done: Annotated[int, about("To how many it was done.")] = 0
     refused: Annotated[list[ItemRefusal], about("Why others were refused, by code.")] = []
     ids: Annotated[list[str], about("To which ones it was done.")] = []

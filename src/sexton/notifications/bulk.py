@@ -1,10 +1,5 @@
-"""Calling many messages off, and taking that back: those that a filter means, or some that are named, a chunk
-at a time.
-
-A chunk is one transaction, and between chunks nothing is held. What was done stays done, whatever becomes of
-the next chunk: the same command goes on from there. A message that was submitted meanwhile does not keep the
-others: the answer says why, by code.
-"""
+"""Calling many messages off, and taking that back: which ones are meant, and how many are called off by one
+command. A message that was submitted meanwhile does not keep the others."""
 
 from __future__ import annotations
 
@@ -15,18 +10,22 @@ from typing import Literal
 import msgspec
 
 from sexton.errors import InvalidField, SextonError
-from sexton.jobs.items import verdict
-from sexton.jobs.tally import MOST_NAMED, check_expected, check_selective
+from sexton.jobs.items import ItemChoice, WorkOnMany, one_by_one
+from sexton.jobs.tally import MOST_NAMED, SampledItem, check_selective
 from sexton.notifications.filter import MessageFilter
 from sexton.notifications.message import lock_sending, over, restore_message
 from sexton.notifications.model import OPEN, MessageStatus
-from sexton.notifications.read import count_messages, list_chosen, message_number, rows_of, view_of
-from sexton.notifications.tally import NotificationRefusal, NotificationTally, SampledNotification
-from sexton.postgres.transaction import Context, command, query
+from sexton.notifications.read import (
+    NotificationView,
+    count_messages,
+    get_message,
+    list_chosen,
+    message_number,
+)
+from sexton.postgres.estimate import Total
+from sexton.postgres.page import Page
+from sexton.postgres.transaction import Context
 from sexton.refusal import not_found
-
-LARGEST_CHUNK = 200
-
 
 MessageAction = Literal["cancel", "restore"]
 # What each action is done to.
@@ -55,70 +54,22 @@ def check_choice(chosen: MessageFilter, *, all_: bool, action: MessageAction = "
     return replace(chosen, statuses=wanted)
 
 
-@query
-async def count_chosen(
-    context: Context, chosen: MessageFilter, ids: Sequence[str] | None = None
-) -> NotificationTally:
-    """What acting on these messages would mean: how many they are, and some of them."""
-    if ids is not None:
-        rows = await rows_of(context, [message_number(each) for each in ids])
-        shown = [view_of(row) for row in rows if row["status"] in (chosen.statuses or ())]
-        matched, estimated = len(shown), False
-    else:
-        total = await count_messages(context, chosen)
-        matched, estimated = total.count, total.estimated
-        shown = (await list_chosen(context, chosen, limit=MOST_NAMED)).items
-    sample = [
-        SampledNotification(
-            notification_id=each.notification_id,
-            user_id=each.user_id,
-            template_id=each.template_id,
-            status=each.status.value,
-        )
-        for each in shown[:MOST_NAMED]
-    ]
-    return NotificationTally(dry_run=True, matched=matched, estimated=estimated, sample=sample)
+def message_choice(chosen: MessageFilter, ids: Sequence[str] | None = None) -> ItemChoice[NotificationView]:
+    """The messages of this filter, or those of them that are named."""
+
+    async def page(context: Context, cursor: str | None, limit: int) -> Page[NotificationView]:
+        return await list_chosen(context, chosen, cursor=cursor, limit=limit)
+
+    async def count(context: Context) -> Total:
+        return await count_messages(context, chosen)
+
+    return ItemChoice(
+        "message", "messages", page, get_message, _sampled,
+        lambda row: row.status in (chosen.statuses or ()), ids, count=count,
+    )  # fmt: skip
 
 
-@command
-async def act_on_messages(
-    context: Context,
-    action: MessageAction,
-    chosen: MessageFilter,
-    ids: Sequence[str] | None = None,
-    *,
-    after: str | None = None,
-    expected: int | None = None,
-    limit: int = LARGEST_CHUNK,
-) -> NotificationTally:
-    """One chunk: do it to the next messages of the filter, or to those that are named. Refused if more than
-    `expected` are meant."""
-    if expected is not None:
-        matched = (await count_chosen(context, chosen, ids)).matched
-        check_expected(matched, expected, "message", "messages")
-    if ids is None:
-        page = await list_chosen(context, chosen, cursor=after, limit=limit)
-        named, cursor = [each.notification_id for each in page.items], page.cursor
-    else:
-        named, cursor = list(dict.fromkeys(ids)), None
-    if not named:
-        # Also an empty page says where the next one goes on.
-        return NotificationTally(cursor=cursor)
-    if action == "cancel":
-        verdicts = await _cancel(context, named)
-    else:
-        verdicts = {ref: await verdict(context, restore_message, ref) for ref in named}
-    done = [ref for ref, why in verdicts.items() if why is None]
-    return NotificationTally(
-        matched=len(named),
-        done=len(done),
-        notification_ids=done,
-        refused=NotificationRefusal.by_code(verdicts.items()),
-        cursor=cursor,
-    )
-
-
-async def _cancel(context: Context, named: Sequence[str]) -> dict[str, SextonError | None]:
+async def cancel_messages(context: Context, named: Sequence[str]) -> dict[str, SextonError | None]:
     """Why each was refused; None: it does not go out."""
     numbers = {message_number(each): each for each in named}
     every = {"namespace": context.namespace, "message_ids": sorted(numbers)}
@@ -150,3 +101,17 @@ async def _cancel(context: Context, named: Sequence[str]) -> dict[str, SextonErr
         else:
             verdicts[ref] = None if found[number] in OPEN else over(ref, found[number])
     return verdicts
+
+
+WORKS: dict[MessageAction, WorkOnMany] = {
+    "cancel": cancel_messages,
+    "restore": one_by_one(restore_message),
+}
+
+
+def _sampled(row: NotificationView) -> SampledItem:
+    return SampledItem(
+        id=row.notification_id,
+        name=f"{row.template_id} → {row.user_id or row.channel}",
+        status=row.status.value,
+    )

@@ -83,7 +83,10 @@ async def list_messages(
 
 
 def chosen_by(
-    user_id: str | None, status: str | None, template_id: str | None, campaign_id: str | None
+    user_id: str | None = None,
+    status: str | None = None,
+    template_id: str | None = None,
+    campaign_id: str | None = None,
 ) -> MessageFilter:
     return MessageFilter(
         user_id=user_id,

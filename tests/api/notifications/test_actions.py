@@ -133,8 +133,8 @@ async def test_those_that_were_not_submitted_are_called_off(api: Api, database: 
         0,
         False,
     )
-    assert [each["notification_id"] for each in counted["sample"]] == [made[1], made[0]]
-    assert {each["user_id"] for each in counted["sample"]} == {"ann"}
+    assert [each["id"] for each in counted["sample"]] == [made[1], made[0]]
+    assert {each["name"] for each in counted["sample"]} == {"hello → ann"}
     late = await act(api, expected=1)
     assert (late.status, late.json()["code"]) == (409, "count_changed")
     headers = {"Sexton-Reason": "a wrong date"}
@@ -158,9 +158,9 @@ async def test_some_are_named(api: Api) -> None:
     assert counted["matched"] == 1
     done = (await act(api, filter=named)).json()
     assert (done["matched"], done["done"]) == (2, 1)
-    assert [(each["code"], each["messages"]) for each in done["refused"]] == [("notification_not_found", 1)]
+    assert [(each["code"], each["items"]) for each in done["refused"]] == [("notification_not_found", 1)]
     again = (await act(api, filter={"ids": made})).json()
-    refused = [(each["code"], each["messages"], each["sample"]) for each in again["refused"]]
+    refused = [(each["code"], each["items"], each["sample"]) for each in again["refused"]]
     assert (again["done"], refused) == (2, [("already_cancelled", 1, [made[0]])])
 
 
@@ -171,7 +171,7 @@ async def test_what_a_campaign_submits_is_refused_and_the_rest_is_called_off(
     await add_campaigns(database)
     named = (await api("GET", "/notifications?campaign_id=k_7")).json()
     by_ids = (await act(api, filter={"ids": [each["notification_id"] for each in named]})).json()
-    assert (by_ids["done"], [(each["code"], each["messages"]) for each in by_ids["refused"]]) == (
+    assert (by_ids["done"], [(each["code"], each["items"]) for each in by_ids["refused"]]) == (
         3,
         [("already_submitted", 2)],
     )

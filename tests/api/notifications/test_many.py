@@ -105,6 +105,44 @@ async def test_an_erasure_is_no_accident(api: Api) -> None:
     assert [each["reason"] for each in erased] == ["they asked for it"] * 2
 
 
+async def test_recipients_are_suppressed_together_and_get_nothing_until_they_are_unsuppressed(
+    api: Api,
+) -> None:
+    for name in ("test-1", "test-2", "ann"):
+        assert (await api("PUT", f"/recipients/{name}", RECIPIENT)).status == 200
+    assert (await api("PUT", "/templates/hello", TEMPLATE)).status == 200
+    test = {"search": "test-"}
+    counted = (await act(api, "recipients", "suppress", test, dry_run=True)).json()
+    assert [(each["id"], each["status"]) for each in counted["sample"]] == [
+        ("test-1", None),
+        ("test-2", None),
+    ]
+    done = (await act(api, "recipients", "suppress", test, WHY, expected=2)).json()
+    assert (done["ids"], done["refused"]) == (["test-1", "test-2"], [])
+    assert (await act(api, "recipients", "suppress", {"all": True}, dry_run=True)).json()["matched"] == 1
+    assert (await api("PUT", "/recipients/test-1", RECIPIENT)).json()[
+        "suppressed_reason"
+    ] == "they asked for it"
+    wish = {
+        "name": "spring", "template_id": "hello", "audience": {"everyone": True},
+        "template_vars": {"name": "you"},
+    }  # fmt: skip
+    check = (await api("POST", "/campaigns/preview", wish)).json()
+    assert (check["recipients"], check["unreachable"]) == (3, 2)
+    again = (await act(api, "recipients", "suppress", {"ids": ["test-1", "ann", "zoe"]})).json()
+    assert again["ids"] == ["ann"]
+    assert [each["code"] for each in again["refused"]] == ["already_suppressed", "recipient_not_found"]
+    assert (await api("GET", "/recipients/ann")).json()["suppressed_reason"].startswith("by ")
+    back = (await act(api, "recipients", "unsuppress", test, expected=2)).json()
+    assert back["ids"] == ["test-1", "test-2"]
+    shown = (await api("GET", "/recipients/test-1")).json()
+    assert (shown["suppressed_at"], shown["suppressed_reason"]) == (None, None)
+    told = (await act(api, "recipients", "unsuppress", {"ids": ["test-1"]})).json()
+    assert [each["code"] for each in told["refused"]] == ["not_suppressed"]
+    noted = (await api("GET", "/audit?action=recipient.suppressed")).json()
+    assert [each["reason"] for each in noted] == [None, "they asked for it", "they asked for it"]
+
+
 async def test_no_more_are_erased_than_can_be_counted(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(items, "MOST_COUNTED", 2)
     monkeypatch.setattr(items, "PAGE", 1)
@@ -136,7 +174,7 @@ async def test_a_message_that_was_called_off_is_restored(api: Api, database: Dat
     made = [await schedule(api) for _ in range(2)]
     ids = [each["notification_id"] for each in made]
     off = (await act(api, "notifications", "cancel", {"ids": ids})).json()
-    assert off["notification_ids"] == ids
+    assert off["ids"] == ids
     counted = (await act(api, "notifications", "restore", {"all": True}, dry_run=True)).json()
     assert counted["matched"] == 2
     async with database.connection() as connection:
@@ -145,7 +183,7 @@ async def test_a_message_that_was_called_off_is_restored(api: Api, database: Dat
             decode_id("n", ids[1]),
         )
     told = (await act(api, "notifications", "restore", {"ids": ids}, WHY)).json()
-    assert (told["notification_ids"], told["refused"][0]["code"]) == (ids[:1], "time_over")
+    assert (told["ids"], told["refused"][0]["code"]) == (ids[:1], "time_over")
     back = (await api("GET", f"/notifications/{ids[0]}")).json()
     assert back == made[0]
     why = (await api("GET", f"/notifications/{ids[0]}/why")).json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,7 +16,11 @@ from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejec
 from sexton.notifications.message import create_message, create_messages
 from sexton.notifications.model import Urgency
 from sexton.notifications.read import NotificationView, get_message
-from sexton.notifications.recipients.recipient import put_recipient
+from sexton.notifications.recipients.recipient import (
+    put_recipient,
+    suppress_recipient,
+    unsuppress_recipient,
+)
 from sexton.notifications.spec import (
     ChannelStep,
     FrequencyCap,
@@ -50,6 +55,27 @@ async def shown(context: Context, ref: str) -> NotificationView:
 
 async def kinds(context: Context, ref: str) -> list[str]:
     return [line.kind for line in (await why(context, ref)).lines]
+
+
+async def test_a_suppressed_recipient_gets_nothing_on_any_channel(
+    context: Context, engine: Engine, outbox: Outbox
+) -> None:
+    await ann(context)
+    ref = await send(context, channel=["email", "sms"])
+    by_address = await send(context, address="other@example.org")
+    await suppress_recipient(replace(context, reason="asked by phone"), "ann")
+    await engine.advance(to=AT + MINUTE)
+    for each in (ref, by_address):
+        found = await shown(context, each)
+        assert (found.status, found.failure_reason) == (
+            "suppressed",
+            "the recipient is suppressed: asked by phone",
+        )
+    assert outbox.sent == []
+    await unsuppress_recipient(context, "ann")
+    again = await send(context, send_at=AT + 2 * MINUTE)
+    await engine.advance(to=AT + 3 * MINUTE)
+    assert (await shown(context, again)).status == "sent"
 
 
 async def test_quiet_hours_hold_a_message_until_they_end(

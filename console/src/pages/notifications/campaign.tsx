@@ -1,7 +1,7 @@
 /** One campaign: how far it is, how fast, by channel and wave, what is held and why, and what was done to it. */
 import { Alert, Button, Progress } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Fragment, useMemo } from 'react'
+import { Fragment, useMemo, useState } from 'react'
 import { Link, useParams } from 'react-router'
 import { call } from '@/api/client'
 import type { CampaignChannel, CampaignCheck, CampaignCounts, CampaignProgress, CampaignView, CampaignWave } from '@/api/schema'
@@ -14,7 +14,7 @@ import { Empty } from '@/parts/Empty'
 import { shortly, wallOf } from '@/parts/instant'
 import { Json } from '@/parts/Json'
 import { takeBack } from '@/parts/many'
-import { tellUndo } from '@/parts/notify'
+import { tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
@@ -184,11 +184,12 @@ export function localTime(text: string | null): string | null {
 
 /** To whom, in words where there are some; the rest as it was asked for. */
 function Audience({ campaign }: { campaign: CampaignView }) {
-  const { everyone, segment, list, user_ids: ids, ...rest } = campaign.audience as { everyone?: boolean; segment?: string; list?: string; user_ids?: string[] }
+  const { everyone, segment, list, user_ids: ids, sql, ...rest } = campaign.audience as { everyone?: boolean; segment?: string; list?: string; user_ids?: string[]; sql?: string }
   if (everyone) return <>{t('All recipients of the namespace')}</>
   if (segment) return <>{t('The segment')} <strong>{segment}</strong></>
   if (list) return <>{t('The list')} <strong>{list}</strong></>
   if (ids) return <>{tn('{count} recipient by name', '{count} recipients by name', ids.length)}</>
+  if (sql) return <pre className={classes.query}>{sql}</pre>
   return <Json value={rest} />
 }
 
@@ -204,11 +205,60 @@ function Controls({ campaign }: { campaign: CampaignView }) {
     ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); if (undo) tellUndo(`${campaign.name}: ${verb}`, () => takeBack('campaigns', undo, [campaign.campaign_id], refresh)); await refresh() } })
   return (
     <>
-      {campaign.status === 'draft' && <Button onClick={question(t('Start a campaign'), t('Start'), t('It goes out at its time.'), (reason) => call('POST /campaigns/{campaign}/start', { path, body: {}, reason }))}>{t('Start')}</Button>}
+      {campaign.status === 'draft' && timed(campaign) && <Start campaign={campaign} refresh={refresh} />}
+      {(campaign.status === 'draft' || campaign.status === 'scheduled') && <Start now campaign={campaign} refresh={refresh} />}
       {campaign.status === 'waiting' && <Button onClick={question(t('Let a campaign go on'), t('Go on'), t('All of them go out.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }))}>{t('Go on')}</Button>}
       {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: { reason: reason ?? null }, reason }), { undo: 'resume' })}>{t('Pause')}</Button>}
       {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }), { undo: 'pause' })}>{t('Resume')}</Button>}
       {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), { destructive: true })}>{t('Cancel it')}</Button>}
+    </>
+  )
+}
+
+function timed(campaign: CampaignView): boolean {
+  return campaign.send_at !== null || campaign.local_time !== null
+}
+
+/** At its time or at once, after a count of those who get it. */
+function Start({ campaign, now = false, refresh }: { campaign: CampaignView; now?: boolean; refresh(): unknown }) {
+  const ask = useConfirm()
+  const [counting, setCounting] = useState(false)
+  const path = { campaign: campaign.campaign_id }
+  const start = async () => {
+    setCounting(true)
+    try {
+      const check = await call('POST /campaigns/{campaign}/check', { path })
+      const verb = now ? t('Start now') : t('Start')
+      ask({
+        title: now ? t('Start a campaign now') : t('Start a campaign'),
+        object: campaign.name,
+        effect: <Effect campaign={campaign} check={check} now={now} />,
+        verb: `${verb} · ${tn('{count} recipient', '{count} recipients', check.recipients)}`,
+        act: async (reason) => {
+          await call('POST /campaigns/{campaign}/start', { path, body: { now }, reason })
+          await refresh()
+        },
+      })
+    } catch (error) {
+      tellFailure(error)
+    } finally {
+      setCounting(false)
+    }
+  }
+  return <Button variant={now && timed(campaign) ? 'default' : 'filled'} loading={counting} onClick={() => void start()}>{now ? t('Start now') : t('Start')}</Button>
+}
+
+function Effect({ campaign, check, now }: { campaign: CampaignView; check: CampaignCheck; now: boolean }) {
+  const count = check.recipients - (now ? 0 : check.skipped)
+  const first = campaign.canary === null ? 0 : Math.ceil(count * campaign.canary)
+  return (
+    <>
+      {now ? tn('It goes out at once to {count} recipient', 'It goes out at once to {count} recipients', count) : tn('It goes out at its time to {count} recipient', 'It goes out at its time to {count} recipients', count)}{!check.whole && <> {t('at least')}</>}
+      {check.unreachable > 0 && <>, {tn('{count} cannot be reached', '{count} cannot be reached', check.unreachable)}</>}
+      {check.incomplete > 0 && <>, {tn('{count} lacks a variable', '{count} lack a variable', check.incomplete)}</>}.
+      {first > 0 && <> {tn('{count} goes first; then it waits for your word.', '{count} go first; then it waits for your word.', first)}</>}
+      {timed(campaign) && <> {now ? t('Its time counts no more:') : t('Its time:')} {campaign.send_at ? <Time at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)}.</>}
+      {' '}{t('What has gone out is not taken back.')}
     </>
   )
 }

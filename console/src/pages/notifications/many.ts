@@ -26,6 +26,28 @@ export const deletingTemplates = (): ManyAction => ({
   undo: 'restore',
 })
 
+export const suppressingRecipients = (): ManyAction => ({
+  place: 'recipients',
+  action: 'suppress',
+  title: t('Suppress recipients'),
+  verb: t('Suppress'),
+  things: ['{count} recipient', '{count} recipients'],
+  done: ['{count} recipient was suppressed', '{count} recipients were suppressed'],
+  effect: t('Nothing is sent to them any more, on any channel: what is due meanwhile is suppressed, with this reason.'),
+  destructive: true,
+  undo: 'unsuppress',
+})
+
+export const unsuppressingRecipients = (): ManyAction => ({
+  place: 'recipients',
+  action: 'unsuppress',
+  title: t('Unsuppress recipients'),
+  verb: t('Unsuppress'),
+  things: ['{count} recipient', '{count} recipients'],
+  done: ['{count} recipient gets messages again', '{count} recipients get messages again'],
+  effect: t('They get messages again. What was suppressed meanwhile is not sent later. Addresses that are suppressed on their own stay so.'),
+})
+
 export const erasingRecipients = (): ManyAction => ({
   place: 'recipients',
   action: 'erase',

@@ -1,5 +1,5 @@
-import { Button } from '@mantine/core'
-import { IconEraser } from '@tabler/icons-react'
+import { Alert, Button } from '@mantine/core'
+import { IconBellOff, IconBellRinging, IconEraser } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
@@ -12,13 +12,13 @@ import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
-import { askForMany } from '@/parts/many'
+import { askForMany, type ManyAction } from '@/parts/many'
 import { tell } from '@/parts/notify'
 import { Json } from '@/parts/Json'
 import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { erasingRecipients } from './many'
+import { erasingRecipients, suppressingRecipients, unsuppressingRecipients } from './many'
 import classes from './Notifications.module.css'
 
 const pathOf = (id: string) => `/notifications/recipients/${encodeURIComponent(id)}`
@@ -27,9 +27,15 @@ export function Recipients() {
   const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
-  const bulk = session.may('operator') ? [{ label: t('Erase'), icon: <IconEraser size={14} />, color: 'var(--bad)', act: (selection: Selection<RecipientView>) => void askForMany(ask, erasingRecipients(), selection, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] })) }] : []
+  const many = (what: ManyAction) => (selection: Selection<RecipientView>) => void askForMany(ask, what, selection, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] }))
+  const bulk = session.may('operator') ? [
+    { label: t('Suppress'), icon: <IconBellOff size={14} />, act: many(suppressingRecipients()) },
+    { label: t('Unsuppress'), icon: <IconBellRinging size={14} />, act: many(unsuppressingRecipients()) },
+    { label: t('Erase'), icon: <IconEraser size={14} />, color: 'var(--bad)', act: many(erasingRecipients()) },
+  ] : []
   const columns = useMemo((): ColumnDef<RecipientView>[] => [
     { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link>, meta: { sort: 'user_id' } },
+    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => (each.suppressed_at ? <Status status="suppressed" /> : '–') },
     { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
     { id: 'phone', header: () => t('Phone'), cell: ({ row: { original: each } }) => each.phone ?? '–', meta: { hide: 'md' } },
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
@@ -47,7 +53,7 @@ export function Recipient() {
   return (
     <Answer query={asked}>
       {(each) => (
-        <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]} actions={session.may('operator') && <Erase id={each.user_id} />}>
+        <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]} mark={each.suppressed_at && <Status status="suppressed" />} actions={session.may('operator') && <><Suppress recipient={each} /><Erase id={each.user_id} /></>}>
           <Columns side>
             <Stack>
               <Panel title={t('Messages')} flush>
@@ -62,6 +68,7 @@ export function Recipient() {
               {session.may('editor') && <Inbox id={id} />}
             </Stack>
             <Panel title={t('Facts')}>
+              {each.suppressed_at && <Alert color="yellow" mb="sm" title={t('Nothing is sent to this recipient')}>{each.suppressed_reason} · <Time at={each.suppressed_at} /></Alert>}
               <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), each.quiet_hours ? <code key="q">{JSON.stringify(each.quiet_hours)}</code> : null], [t('Not wanted'), each.opt_outs.length ? <code key="o">{JSON.stringify(each.opt_outs)}</code> : null], [t('At most'), each.caps.length ? <code key="c">{JSON.stringify(each.caps)}</code> : null], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
               {Object.keys(each.fields).length > 0 && <><p className={classes.label}>{t('Fields')}</p><Json value={each.fields} /></>}
             </Panel>
@@ -70,6 +77,15 @@ export function Recipient() {
       )}
     </Answer>
   )
+}
+
+/** Nothing more to one recipient, or messages again. */
+function Suppress({ recipient }: { recipient: RecipientView }) {
+  const ask = useConfirm()
+  const queries = useQueryClient()
+  const what = recipient.suppressed_at ? unsuppressingRecipients() : suppressingRecipients()
+  const one: Selection<RecipientView> = { rows: [recipient], all: false, count: 1, filters: {} }
+  return <Button variant="default" leftSection={recipient.suppressed_at ? <IconBellRinging size={14} /> : <IconBellOff size={14} />} onClick={() => void askForMany(ask, what, one, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] }))}>{what.verb}</Button>
 }
 
 /** For good: the id has to be typed, and a reason given. */

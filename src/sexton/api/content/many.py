@@ -16,7 +16,7 @@ from sexton.content.releases import release
 from sexton.content.releases import view as release_view
 from sexton.content.releases.view import ReleaseView
 from sexton.errors import InvalidField
-from sexton.jobs.items import ItemChoice, Work
+from sexton.jobs.items import ItemChoice, Work, one_by_one
 from sexton.jobs.tally import ItemTally, SampledItem
 from sexton.model import decode_id
 from sexton.postgres.page import Page
@@ -60,7 +60,7 @@ async def act_on_content(call: Call) -> Answer:
     }
     _check_move(wish)
     choice = ItemChoice("action", "actions", page, get, _action, meant, ids)
-    return await items.act(call, wish, choice, works[wish.action])
+    return await items.act(call, wish, choice, one_by_one(works[wish.action]))
 
 
 @operation(
@@ -91,7 +91,7 @@ async def act_on_releases(call: Call) -> Answer:
         "release", "releases", page, release_view.get_release, _release,
         lambda row: _meant(row, wish.action), ids,
     )  # fmt: skip
-    return await items.act(call, wish, choice, works[wish.action])
+    return await items.act(call, wish, choice, one_by_one(works[wish.action]))
 
 
 def _meant(row: ScheduleView | ReleaseView, action: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from sexton.api import items
@@ -12,7 +11,7 @@ from sexton.api.notifications.campaign_routes import CampaignActionRequest
 from sexton.api.notifications.routes import RecipientActionRequest, TemplateActionRequest
 from sexton.api.operation import Answer, Call, operation
 from sexton.errors import InvalidField
-from sexton.jobs.items import ItemChoice, Work
+from sexton.jobs.items import ItemChoice, Work, one_by_one
 from sexton.jobs.tally import ItemTally, SampledItem
 from sexton.notifications.campaigns import campaign
 from sexton.notifications.campaigns import view as campaign_view
@@ -36,6 +35,11 @@ CAMPAIGN_WORKS: dict[str, tuple[frozenset[CampaignStatus], Work]] = {
     "cancel": (frozenset(CampaignStatus) - {*OVER}, campaign.cancel),
 }
 TEMPLATE_WORKS: dict[str, Work] = {"delete": template.delete_template, "restore": template.restore_template}
+RECIPIENT_WORKS: dict[str, Work] = {
+    "suppress": recipient.suppress_recipient,
+    "unsuppress": recipient.unsuppress_recipient,
+    "erase": recipient.erase_recipient,
+}
 
 
 @operation(
@@ -59,7 +63,7 @@ async def act_on_campaigns(call: Call) -> Answer:
         "campaign", "campaigns", page, campaign_view.get_campaign, _campaign,
         lambda row: row.status in meant, ids,
     )  # fmt: skip
-    return await items.act(call, wish, choice, work)
+    return await items.act(call, wish, choice, one_by_one(work))
 
 
 @operation(
@@ -87,7 +91,7 @@ async def act_on_templates(call: Call) -> Answer:
         "template", "templates", page, template.get_template, _template,
         lambda row: (row.deleted_at is not None) == deleted, ids,
     )  # fmt: skip
-    return await items.act(call, wish, choice, TEMPLATE_WORKS[wish.action])
+    return await items.act(call, wish, choice, one_by_one(TEMPLATE_WORKS[wish.action]))
 
 
 @operation(
@@ -99,23 +103,27 @@ async def act_on_templates(call: Call) -> Answer:
     },
 )  # fmt: skip
 async def act_on_recipients(call: Call) -> Answer:
-    """Erases the recipients that match a filter, each as the call for one recipient would: all their data,
-    for good. Up to `limit` of them are erased in one transaction. If there are more, the answer has a
-    `cursor`; the same request with it as `after` continues. Unless it is a dry run, it needs a reason
+    """Suppresses the recipients that match a filter: nothing is sent to them on any channel, not even what is
+    scheduled, until they are unsuppressed. The reason is that of the request. Or erases them, each as the
+    call for one recipient would: all their data, for good. Up to `limit` of them, in one transaction. If
+    there are more, the answer has a `cursor`; the same request with it as `after` continues. A refused one
+    does not stop the others: `refused` gives the reasons by code. `dry_run` counts. To erase needs a reason
     (`Sexton-Reason`), and the first call needs the `expected` number: of those that match a filter, no more
     are erased than a dry run counts to the end."""
     wish = call.json(RecipientActionRequest)
     ids, given = chosen_of(wish.filter, "recipients")
-    if not wish.dry_run:
+    erasing = wish.action == "erase"
+    if erasing and not wish.dry_run:
         _check_erasure(wish, call.context)
 
     async def page(context: Context, cursor: str | None, limit: int) -> Page[RecipientView]:
         return await recipient.list_recipients(context, cursor=cursor, limit=limit, **given)
 
     choice = ItemChoice(
-        "recipient", "recipients", page, recipient.get_recipient, _recipient, ids=ids, exact=True
-    )
-    return await items.act(call, wish, choice, partial(recipient.erase_recipient, reason=call.context.reason))
+        "recipient", "recipients", page, recipient.get_recipient, _recipient,
+        lambda row: erasing or (row.suppressed_at is None) == (wish.action == "suppress"), ids, exact=erasing,
+    )  # fmt: skip
+    return await items.act(call, wish, choice, one_by_one(RECIPIENT_WORKS[wish.action]))
 
 
 def _check_erasure(wish: RecipientActionRequest, context: Context) -> None:
@@ -142,4 +150,5 @@ def _template(row: TemplateView) -> SampledItem:
 
 def _recipient(row: RecipientView) -> SampledItem:
     name: Any = row.email or row.phone or row.user_id
-    return SampledItem(id=row.user_id, name=name)
+    status = None if row.suppressed_at is None else "suppressed"
+    return SampledItem(id=row.user_id, name=name, status=status)

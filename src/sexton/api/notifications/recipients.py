@@ -35,6 +35,8 @@ RECIPIENT: dict[str, Any] = {
     "addresses": {},
     "opt_outs": [],
     "caps": [],
+    "suppressed_at": None,
+    "suppressed_reason": None,
     "created_at": "2027-03-01T12:00:00Z",
     "updated_at": "2027-03-01T12:00:00Z",
 }

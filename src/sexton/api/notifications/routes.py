@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
 from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
@@ -86,20 +85,15 @@ class TemplateQuery(Query, frozen=True, kw_only=True):
 
 # Many messages
 
-MOST_IDS = 200
-
 
 class NotificationActionFilter(NotificationChoice, frozen=True, kw_only=True):
     """Which messages. Needs at least one of the fields, or `all`."""
 
     all: Annotated[bool, about("Select every message.")] = False
-    ids: Annotated[
-        Annotated[list[str], Meta(max_length=MOST_IDS)] | None,
-        about("These messages, by their ids; goes with no other field."),
-    ] = None
+    ids: Ids = None
 
 
-class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class NotificationActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to do, and to which messages."""
 
     action: Annotated[
@@ -107,17 +101,6 @@ class NotificationActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fiel
         about("Cancel those that were not submitted, or restore cancelled ones before their time."),
     ]
     filter: Annotated[NotificationActionFilter, about("To which messages.")]
-    dry_run: Annotated[bool, about("Only count the selected messages, and show some.")] = False
-    expected: Annotated[
-        Annotated[int, Meta(ge=0)] | None, about("Refuse with 409 if more messages than this are selected.")
-    ] = None
-    after: Annotated[str | None, about("Continue after this row: the `cursor` of the previous answer.")] = (
-        None
-    )
-    limit: Annotated[
-        int,
-        Meta(ge=1, le=200, description="How many messages at most in this call, all in one transaction."),
-    ] = 200
 
 
 class RecipientActionFilter(IdChoice, frozen=True, kw_only=True):
@@ -130,7 +113,10 @@ class RecipientActionFilter(IdChoice, frozen=True, kw_only=True):
 class RecipientActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to do, and to which recipients."""
 
-    action: Annotated[Literal["erase"], about("Erase all their data.")]
+    action: Annotated[
+        Literal["suppress", "unsuppress", "erase"],
+        about("Send nothing to them any more, send to them again, or erase all their data."),
+    ]
     filter: Annotated[RecipientActionFilter, about("To which recipients.")]
 
 
@@ -151,7 +137,12 @@ class TemplateActionRequest(ItemsRequest, frozen=True, forbid_unknown_fields=Tru
 
 
 ACT_ON_RECIPIENTS = Route(
-    "POST", "/recipients/actions", TAG, "Erase many recipients", Role.OPERATOR, body=RecipientActionRequest
+    "POST",
+    "/recipients/actions",
+    TAG,
+    "Suppress or erase many recipients",
+    Role.OPERATOR,
+    body=RecipientActionRequest,
 )
 ACT_ON_TEMPLATES = Route(
     "POST", "/templates/actions", TAG, "Delete many templates, or restore them", Role.EDITOR,

@@ -56,17 +56,43 @@ def export(ask: Ask) -> int:
     return DONE
 
 
-@command(routes.ERASE_RECIPIENT, chosen=routes.RecipientActionFilter)
-def erase(
-    ask: Ask,
-    recipient: Annotated[
-        str | None, Parameter(help="The recipient's id. Without one: those that a filter means.")
-    ] = None,
-    /,
-    *,
-    dry_run: many.DryRun = False,
-    yes: Yes = False,
+Recipient = Annotated[
+    str | None, Parameter(help="The recipient's id. Without one: those that a filter means.")
+]
+
+
+@command(routes.ACT_ON_RECIPIENTS, without=many.HOW, chosen=routes.RecipientActionFilter)
+def suppress(
+    ask: Ask, recipient: Recipient = None, /, *, dry_run: many.DryRun = False, yes: Yes = False
 ) -> int:
+    """Send nothing to recipients any more, on any channel, not even what is scheduled.
+
+    One by the id, or all that a filter means, once you have seen how many they are.
+    The reason is kept with them.
+    """
+    return _act(ask, "suppress", recipient, yes=yes, dry_run=dry_run)
+
+
+@command(routes.ACT_ON_RECIPIENTS, without=many.HOW, chosen=routes.RecipientActionFilter)
+def unsuppress(
+    ask: Ask, recipient: Recipient = None, /, *, dry_run: many.DryRun = False, yes: Yes = False
+) -> int:
+    """Send to suppressed recipients again.
+
+    One by the id, or all that a filter means, once you have seen how many they are.
+    Addresses that were suppressed on their own stay so.
+    """
+    return _act(ask, "unsuppress", recipient, yes=yes, dry_run=dry_run)
+
+
+def _act(ask: Ask, action: str, one: str | None, *, yes: bool, dry_run: bool) -> int:
+    if (recipient := many.named(ask, one, many.RECIPIENTS, dry_run=dry_run)) is None:
+        return many.act(ask, action, many.RECIPIENTS, yes=yes, dry_run=dry_run)
+    return many.act_on_one(ask, action, many.RECIPIENTS, recipient)
+
+
+@command(routes.ERASE_RECIPIENT, chosen=routes.RecipientActionFilter)
+def erase(ask: Ask, recipient: Recipient = None, /, *, dry_run: many.DryRun = False, yes: Yes = False) -> int:
     """Erase all data of a person. The audit records it.
 
     One by the id, or all that a filter means, once you have seen how many they
@@ -117,7 +143,10 @@ def _show(found: dict[str, Any]) -> None:
 
 
 def show_all(found: list[dict[str, Any]]) -> None:
-    table = Table("user", "email", "phone", "timezone", "locale", elastic=("user", "email"))
+    columns = ("user_id", "email", "phone", "timezone", "locale", "suppressed_reason")
+    table = Table(
+        "user", *columns[1:-1], "suppressed", elastic=("user", "email", "suppressed"), spare=("suppressed",)
+    )
     for each in found:
-        table.add(*(each[name] or "" for name in ("user_id", "email", "phone", "timezone", "locale")))
+        table.add(*(each[name] or "" for name in columns))
     table.print(none="no recipients: sexton recipients set ann --email ann@example.org makes one")

@@ -32,6 +32,8 @@ create table sexton.recipients (
     opt_outs jsonb,             -- an array of {channel, topic}, either of them or both
     caps jsonb,                 -- an array of {channel or topic, n, per: day or week}
     fields jsonb,
+    suppressed_at timestamptz,  -- since then the recipient gets nothing, on any channel
+    suppressed_reason text,
     created_at timestamptz not null,
     updated_at timestamptz not null,
     primary key (namespace, user_id)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from shlex import quote
 from typing import Annotated, Any
 
 import asyncpg
 import msgspec
 
-from sexton.errors import InvalidField
+from sexton.errors import Conflict, InvalidField
 from sexton.jobs.moment import find_zone
 from sexton.notifications.recipients.quiet import read_ranges
 from sexton.notifications.recurring.following import follow_recipients, forget_recipient
@@ -48,6 +49,8 @@ class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
     opt_outs: Annotated[list[Any], about("What the recipient does not want.")]
     caps: Annotated[list[Any], about("How many messages the recipient gets at most.")]
     fields: Annotated[dict[str, Any], about("Fields of your own.")]
+    suppressed_at: Annotated[datetime | None, about("Since when nothing is sent to the recipient.")]
+    suppressed_reason: Annotated[str | None, about("Why nothing is sent.")]
     created_at: Annotated[datetime, about("When the recipient was added.")]
     updated_at: Annotated[datetime, about("When the recipient was changed.")]
 
@@ -153,6 +156,34 @@ async def import_recipients(context: Context, lines: Sequence[RecipientLine | by
     await follow_recipients(context, users)
     context.changed("recipients.imported", detail={"count": len(users), "new": new})
     return int(new)
+
+
+@command
+async def suppress_recipient(context: Context, user_id: str) -> RecipientView:
+    """Send nothing to a recipient from now on, on any channel, also what is scheduled."""
+    row = await context.require("recipient", user_id, "recipients/lock", user_id=user_id)
+    if row["suppressed_at"] is not None:
+        raise Conflict(
+            "already_suppressed", f"{user_id} is suppressed: {row['suppressed_reason']}",
+            hint=f"sexton recipients unsuppress {quote(user_id)}",
+        )  # fmt: skip
+    reason = context.reason or f"by {context.actor}"
+    await context.execute("recipients/suppress", user_id=user_id, reason=reason)
+    context.changed("recipient.suppressed", user_id, before={"suppressed": False}, after={"suppressed": True})
+    return await get_recipient(context, user_id)
+
+
+@command
+async def unsuppress_recipient(context: Context, user_id: str) -> RecipientView:
+    """Send to a suppressed recipient again. Suppressed addresses stay suppressed."""
+    row = await context.require("recipient", user_id, "recipients/lock", user_id=user_id)
+    if row["suppressed_at"] is None:
+        raise Conflict("not_suppressed", f"{user_id} is not suppressed", hint="nothing is to be done")
+    await context.execute("recipients/suppress", user_id=user_id, reason=None)
+    context.changed(
+        "recipient.unsuppressed", user_id, before={"suppressed": True}, after={"suppressed": False}
+    )
+    return await get_recipient(context, user_id)
 
 
 @command

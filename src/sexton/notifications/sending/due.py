@@ -44,6 +44,7 @@ def due_message(row: asyncpg.Record) -> DueMessage:
         row["opt_outs"],
         row["caps"],
         _addresses(row, channels),
+        row["suppressed_reason"],
     )
 
 

@@ -1,9 +1,11 @@
 """Decides what happens to a due message. A pure function, without a database or a clock.
 
-    expired     the message is too late suppressed  the recipient has opted out of the topic; or each channel
-    has no address, an opt-out, or a suppressed address held        until the recipient's quiet hours end, the
-    window of the campaign opens, and caps allow it in the recipient's day or week: the first instant at which
-    all of them allow it sent        on the first channel that is possible
+    expired     the message is too late
+    suppressed  the recipient is suppressed, or has opted out of the topic; or each channel has no address, an
+                opt-out, or a suppressed address
+    held        until the recipient's quiet hours end, the window of the campaign opens, and caps allow it in
+                the recipient's day or week: the first instant at which all of them allow it
+    sent        on the first channel that is possible
 
 A held message is decided about again at that instant, with the data of that time.
 """
@@ -48,6 +50,8 @@ class DueMessage(NamedTuple):
     caps: str | None
     #: By channel; None or an empty list means no address.
     addresses: Mapping[str, Any]
+    #: Why the recipient gets nothing.
+    suppressed_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,8 @@ def decide(message: DueMessage, circumstances: Circumstances) -> Decision:
     now = circumstances.now
     if message.expires_at is not None and now > message.expires_at:
         return TooLate(now - message.scheduled_at)
+    if message.suppressed_reason is not None:
+        return Suppressed(f"the recipient is suppressed: {message.suppressed_reason}", ())
     opt_outs = opt_outs_of(message.opt_outs) if message.opt_outs is not None else ()
     if opt_outs and (reason := _unwanted(opt_outs, None, message.topic)):
         return Suppressed(reason, ())

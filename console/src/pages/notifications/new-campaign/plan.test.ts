@@ -41,6 +41,12 @@ describe('the plan of a campaign', () => {
     expect(() => audienceOf({ ...EMPTY, who: 'filter', filter: '{' })).toThrow()
   })
 
+  it('takes a query from the form, and never from an address', () => {
+    expect(audienceOf({ ...EMPTY, who: 'sql', sql: ' select user_id from customers ' })).toEqual({ sql: 'select user_id from customers' })
+    expect(audienceOf({ ...EMPTY, who: 'sql', sql: ' ' })).toBe(null)
+    expect(planOf(new URLSearchParams('who=sql&sql=select+1'))).toEqual(EMPTY)
+  })
+
   it('gives variables the types that the template has for them', () => {
     expect(valuesOf({ ...EMPTY, values: { shop: '12', percent: '20', other: 'x' } }, template)).toMatchObject({ shop: '12', percent: 20 })
     expect(valuesOf({ ...EMPTY, values: { shop: ' ' } }, template)).toEqual({})

@@ -15,6 +15,7 @@ export interface Plan {
   list: string
   filter: string
   userIds: string
+  sql: string
   when: 'started' | 'instant' | 'local'
   /** On a wall clock, as the browser's field has it: “2027-03-14T08:00”. */
   time: string
@@ -36,10 +37,11 @@ export interface Plan {
 }
 
 export const EMPTY: Plan = {
-  name: '', description: '', template: '', channels: [], values: {}, who: null, segment: '', list: '', filter: '{"field": "country", "in": ["DE", "AT"]}', userIds: '', when: 'local', time: '', whenPast: 'send_now',
+  name: '', description: '', template: '', channels: [], values: {}, who: null, segment: '', list: '', filter: '{"field": "country", "in": ["DE", "AT"]}', userIds: '', sql: '', when: 'local', time: '', whenPast: 'send_now',
   timezone: null, rate: null, canary: null, windowStart: '', windowEnd: '', topic: '', urgency: null, expiresHours: null, onDoubt: null, lateHours: 2, prepareMinutes: 10, retries: 3, retryMinutes: 5,
 }
 
+// Not `sql`: a link must not bring a query that is run by who follows it.
 const AUDIENCES = ['everyone', 'segment', 'filter', 'list', 'user_ids'] as const
 
 /** What an address says already: a template, to whom, and the local time. */
@@ -71,6 +73,7 @@ export function audienceOf(plan: Plan): AudienceSpec | null {
   if (plan.who === 'segment') return plan.segment ? { segment: plan.segment } : null
   if (plan.who === 'list') return plan.list ? { list: plan.list } : null
   if (plan.who === 'filter') return plan.filter.trim() ? { filter: parsedAt('audience', plan.filter) as Record<string, unknown> } : null
+  if (plan.who === 'sql') return plan.sql.trim() ? { sql: plan.sql.trim() } : null
   if (plan.who === 'user_ids') return idsOf(plan.userIds).length ? { user_ids: idsOf(plan.userIds) } : null
   return null
 }

@@ -1,5 +1,5 @@
 -- Expects `one` with columns of a recipient, `place` and `member_vars`. A channel can reach a recipient who has
--- an address there that is not suppressed, and has not opted out. Nearly all recipients have no preferences; for them the columns suffice.
+-- an address there that is not suppressed, and has not opted out; none reaches one who is suppressed. Nearly all recipients have no preferences; for them the columns suffice.
 suppressing as materialized (
     select exists (select from sexton.suppressions where namespace = :namespace) as any
 ),
@@ -13,6 +13,7 @@ picked as materialized (
             else (coalesce(one.fields, '{}') || one.member_vars) ?& :needed::text[]
         end as complete,
         case
+            when one.suppressed_at is not null then false
             when one.opt_outs is null and not (select suppressing.any from suppressing) and (
                 ('email' = any (:channels::text[]) and one.email is not null)
                 or ('sms' = any (:channels::text[]) and one.phone is not null)
