@@ -15,6 +15,7 @@ import pytest
 
 from sexton.api.application import make_app, operations
 from sexton.api.console.pages import program_here
+from sexton.api.replay import StoredAnswer, once
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.node import Node
@@ -23,11 +24,13 @@ from sexton.errors import InvalidField
 from sexton.jobs import change
 from sexton.jobs.validation import WORDS_OF_PATHS
 from sexton.postgres.database import Database
+from sexton.postgres.transaction import Context
 from sexton.runs import trigger
 from tests.api.conftest import Api, serve
 
 HOURLY = {"name": "hourly", "schedule": "0 * * * *"}
 KEY = "a-key-of-sixteen-or-more"
+PATIENCE = 60
 
 
 @pytest.mark.asyncio
@@ -69,6 +72,21 @@ async def test_a_request_that_met_a_deadlock_is_carried_out_all_the_same(
         monkeypatch.setattr(trigger, "hold", hold)
         assert (await api("POST", "/jobs/hourly/run", headers=headers)).status == 201
     assert len((await api("GET", "/jobs/hourly/runs")).json()) == 2
+
+
+@pytest.mark.asyncio
+async def test_a_key_that_another_namespace_uses_at_the_same_time_is_not_waited_for(
+    database: Database,
+) -> None:
+    async def at_once(_: Context) -> StoredAnswer:
+        return StoredAnswer(200, {}, b"2")
+
+    async def meanwhile(_: Context) -> StoredAnswer:
+        async with asyncio.timeout(PATIENCE):
+            answer, _repeated = await once(Context(database, "billing"), "k6", "x", at_once)
+        return StoredAnswer(200, {}, b"1" + answer.body)
+
+    assert (await once(Context(database), "k6", "x", meanwhile))[0].body == b"12"
 
 
 @pytest.mark.asyncio

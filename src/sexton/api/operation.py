@@ -380,9 +380,11 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
         call.context = context
         return await _stored(operation, await operation.handler(call))
 
-    target = request.scope["path"] + "?" + request.scope["query_string"].decode("latin-1")
-    print_ = fingerprint(operation.method, target, call.body)
-    stored, repeated = await once(call.context, check_key(key), print_, effect)
+    path, asked = request.scope["path"], request.scope["query_string"].decode("latin-1")
+    print_ = fingerprint(operation.method, f"{path}?{asked}", call.body)
+    # Tokens are of any namespace: the keys of one holder must not meet those of others.
+    key = fingerprint("", path, check_key(key).encode()) if operation.tokened else check_key(key)
+    stored, repeated = await once(call.context, key, print_, effect)
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
 
 

@@ -49,7 +49,9 @@ async def once(
 ) -> tuple[StoredAnswer, bool]:
     """The answer, and whether it is a repeat."""
     await context.open.execute(
-        "select pg_advisory_xact_lock(hashtextextended($1, $2))", key, locks.IDEMPOTENCY_KEY_SEED
+        "select pg_advisory_xact_lock(hashtextextended($1, $2))",
+        f"{context.namespace} {key}",
+        locks.IDEMPOTENCY_KEY_SEED,
     )
     row = await context.fetchrow("jobs/find_request", namespace=context.namespace, key=key, kept=KEPT)
     if row is not None:

@@ -23,7 +23,7 @@ from sexton.security.role import Role
 log = logging.getLogger("sexton.api")
 
 FRESH_SECONDS = 1.0
-# A key that is not known may have been made a moment ago, by another process.
+# A key or a namespace that is not known may have been made a moment ago, by another process.
 FRESH_FOR_UNKNOWN_SECONDS = 0.05
 # How often the database is told which keys were used.
 NOTE_SECONDS = 60.0
@@ -47,6 +47,8 @@ class AccessTable:
         self._asked_at = float("-inf")
         self._keys: dict[bytes, KnownKey] = {}
         self._refreshing = asyncio.Lock()
+        #: How often something was changed here: what is being read meanwhile may lack it.
+        self._changes = 0
         self._used: dict[int, datetime] = {}
         self._noted_at = float("-inf")
         self.namespaces: frozenset[str] = frozenset()
@@ -56,7 +58,7 @@ class AccessTable:
         if clock.monotonic() - self._asked_at < seconds:
             return
         async with self._refreshing:
-            asked_at = clock.monotonic()
+            asked_at, changes = clock.monotonic(), self._changes
             if asked_at - self._asked_at < seconds:
                 return
             version = await self._database.fetchval("access/read_version")
@@ -64,11 +66,13 @@ class AccessTable:
                 await self._read()
                 self._version = version
             await self._note()
-            self._asked_at = asked_at
+            if changes == self._changes:
+                self._asked_at = asked_at
 
     def forget(self) -> None:
         """Something was changed here: look again before the next answer."""
         self._asked_at = float("-inf")
+        self._changes += 1
 
     def find(self, text: str) -> Principal | None:
         """The holder of this key; None if there is no such key, or it has ended or was revoked."""

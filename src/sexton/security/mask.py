@@ -7,8 +7,11 @@ import html
 import json
 import re
 from collections.abc import Iterable
+from math import inf
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote, urlsplit
+
+from sexton import clock
 
 MASK = "•••"
 # Shorter texts are too likely to stand for something else.
@@ -25,24 +28,21 @@ class Mask:
     """The texts to mask, in every spelling that clients and services may use."""
 
     def __init__(self) -> None:
-        self._masked: dict[str, None] = {}
+        #: By text: until when it is masked, and all that stands for it.
+        self._known: dict[str, tuple[float, frozenset[str]]] = {}
+        self._masked: tuple[str, ...] = ()
 
-    def remember(self, value: str) -> None:
-        """Mask a text from now on; also the parts of an address, and other spellings, since errors of clients
-        quote those."""
-        parts = [value, *value.splitlines()]
-        if "://" in value:
-            try:
-                split = urlsplit(value)
-                parts += [split.password or "", split.netloc.rpartition("@")[0], split.query]
-            except ValueError:
-                pass
-        for part in parts:
-            for way in _spellings(part):
-                if len(way) >= SHORTEST_MASKED:
-                    self._masked.setdefault(way)
+    def remember(self, value: str, seconds: float = inf) -> None:
+        """Mask a text from now on, or only for so long, as a token that is renewed."""
+        now = clock.monotonic()
+        until, ways = self._known.get(value) or (now, _ways(value))
+        kept = {text: known for text, known in self._known.items() if known[0] > now}
+        if until == inf and len(kept) == len(self._known):
+            return
+        self._known = {**kept, value: (max(until, now + seconds), ways)}
         # The longest first: a part of a secret must not break up the whole.
-        self._masked = dict.fromkeys(sorted(self._masked, key=len, reverse=True))
+        masked = frozenset[str]().union(*(ways for _, ways in self._known.values()))
+        self._masked = tuple(sorted(masked, key=len, reverse=True))
 
     def text(self, text: str) -> str:
         """The text without any secret, and without the parts of one at its ends."""
@@ -67,6 +67,19 @@ class Mask:
             case dict():
                 return {self.text(str(name)): self.value(item) for name, item in value.items()}
         return value
+
+
+def _ways(value: str) -> frozenset[str]:
+    """The text, the parts of an address, and other spellings, since errors of clients quote those."""
+    parts = [value, *value.splitlines()]
+    if "://" in value:
+        try:
+            split = urlsplit(value)
+            parts += [split.password or "", split.netloc.rpartition("@")[0], split.query]
+        except ValueError:
+            pass
+    spelled = (way for part in parts for way in _spellings(part))
+    return frozenset(way for way in spelled if len(way) >= SHORTEST_MASKED)
 
 
 def _without_cut(text: str, secret: str) -> str:

@@ -120,9 +120,9 @@ class Secrets:
         self._mask.remember(value)
         return value, binding
 
-    def remember(self, value: str) -> None:
-        """Mask this text as well, such as a token that a service gave for a secret."""
-        self._mask.remember(value)
+    def remember(self, value: str, seconds: float) -> None:
+        """Mask this text as well for so long, such as a token that a service gave for a secret."""
+        self._mask.remember(value, seconds)
 
     def mask(self, text: str) -> str:
         """The text without any secret that this process has revealed, and without parts of one at its

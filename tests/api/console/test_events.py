@@ -293,3 +293,58 @@ def test_ids_of_events_are_instants() -> None:
 )
 def test_a_change_concerns_a_kind_of_lists(action: str, kind: str) -> None:
     assert kind_of(action) == kind
+
+
+async def test_what_was_changed_just_before_the_first_look_is_told(database: Database) -> None:
+    """A page may have read its lists before that, and nothing else would tell it."""
+    feed, console = Feed(database, OverviewReader()), Console("default")
+    feed.consoles.add(console)
+    await queues.pause_queue(Context(database), "mail")
+    [told] = await changed(feed, console)
+    assert told["kinds"] == ["queues"]
+    assert await changed(feed, console) == []
+
+
+async def logged(database: Database, run: int, messages: list[str]) -> None:
+    await Store(database).execute(
+        """insert into sexton.run_logs (run_id, attempt, at, message)
+        select $1, 1, '2026-06-01T12:00:00Z', message from unnest($2::text[]) as message""",
+        run,
+        messages,
+    )
+
+
+def told_of(console: Console, kind: str) -> list[Any]:
+    events = [each for each in console.unread if f"event: {kind}\n".encode() in each]
+    return [json.loads(each.partition(b"data: ")[2]) for each in events]
+
+
+async def test_lines_of_one_instant_are_all_told_and_each_once(database: Database) -> None:
+    run = await Store(database).run()
+    feed, console = Feed(database, OverviewReader()), Console("default", run=run)
+    feed.consoles.add(console)
+    await logged(database, run, ["one", "two"])
+    await feed.look()
+    await logged(database, run, ["three"])
+    await feed.look()
+    assert sorted(line["message"] for line in told_of(console, "log")) == ["one", "three", "two"]
+
+
+async def test_much_that_one_page_watches_hides_nothing_from_another(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job with very many live runs, and a run that writes very much, are only a part of what is read."""
+    monkeypatch.setattr(feeds, "MOST_ROWS", 4)
+    monkeypatch.setattr(feeds, "LATEST_RUNS", 2)
+    monkeypatch.setattr(feeds, "LEAST_LINES", 2)
+    store = Store(database)
+    job = await store.job()
+    busy = [await store.run(job) for _ in range(6)]
+    run = await store.run(namespace="quiet", state="running", progress='{"fraction": 0.5}')
+    await logged(database, busy[0], [f"line {number}" for number in range(9)])
+    await logged(database, run, ["done"])
+    feed, quiet = Feed(database, OverviewReader()), Console("quiet", run=run)
+    feed.consoles.update({Console("default", job=job), Console("default", run=busy[0]), quiet})
+    await feed.look()
+    assert [each["progress"] for each in told_of(quiet, "progress")] == [{"fraction": 0.5}]
+    assert [each["message"] for each in told_of(quiet, "log")] == ["done"]

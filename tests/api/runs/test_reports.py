@@ -155,3 +155,19 @@ async def test_the_document_says_that_no_key_is_needed(outside: Outside) -> None
         "run",
         "Sexton-Run-Token",
     }
+
+
+async def test_keys_of_reports_of_one_run_do_not_meet_those_of_another(
+    outside: Outside, api: Api, store: Store
+) -> None:
+    """Services of all namespaces report; each counts its requests as it likes."""
+    moment = await store.value("select clock_timestamp()")
+    columns = {"state": "waiting", "claim": 1, "attempt": 1, "claimed_at": moment, "deadline_at": moment}
+    run = await store.run(namespace="billing", node=await store.node(), **columns)
+    other = Outside(api, run, await store.token(run))
+    for each in (outside, other):
+        for again in (None, "true"):
+            headers = {"Sexton-Run-Token": each.token, "Idempotency-Key": "1"}
+            reply = await api("POST", f"/runs/{each.run}/complete", headers=headers)
+            assert (reply.status, reply.headers.get("Idempotent-Replayed")) == (200, again)
+            assert reply.json()["run_id"] == each.run

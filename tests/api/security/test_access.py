@@ -14,7 +14,7 @@ import pytest_asyncio
 from sexton.api.application import operations
 from sexton.api.console import pages
 from sexton.api.operation import Operation, operations_of
-from sexton.api.security import sign_in
+from sexton.api.security import guard, sign_in
 from sexton.config import Settings
 from sexton.postgres.database import Database
 from sexton.security.access_table import FRESH_SECONDS
@@ -286,3 +286,16 @@ async def test_a_key_that_ends_is_refused_by_every_process(guarded: Api, databas
                 await until(refused)
         assert FRESH_SECONDS <= 2
         assert (await guarded("GET", "/jobs", headers=lasting)).status == 200
+
+
+async def test_a_namespace_that_another_process_made_is_there_at_once(
+    guarded: Api, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "FRESH_FOR_UNKNOWN_SECONDS", 0.0)
+    async with serve(database, Settings(api_keys=CONFIGURED)) as other:
+        for api in (other, guarded):
+            missing = await api("GET", "/jobs", headers={**ADMIN, "Sexton-Namespace": "billing"})
+            assert missing.code == "namespace_not_found"
+        assert (await other("POST", "/namespaces", {"name": "billing"}, headers=ADMIN)).status == 201
+        found = await guarded("GET", "/jobs", headers={**ADMIN, "Sexton-Namespace": "billing"})
+        assert found.status == 200

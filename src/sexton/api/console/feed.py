@@ -50,6 +50,8 @@ OVERLAP = timedelta(seconds=3)
 # For how long changes are remembered, for consoles that come back.
 MEMORY_SECONDS = 300.0
 MOST_ROWS, MOST_WATCHED, LATEST_RUNS = 2000, 500, 20
+# Of each run that is watched, so many new lines are read, however many others write.
+LEAST_LINES = 50
 # Namespaces that are looked at in one look; the others have their turn in the next ones.
 MOST_NAMESPACES = 20
 
@@ -85,7 +87,6 @@ class Feed:
         self._began: datetime | None = None
         self._lists = FollowedLists()
         self._runs: dict[int, tuple[Any, ...]] = {}
-        self._lines: dict[int, datetime] = {}
         self._beat_at = 0.0
         self._turn = 0
         self._stopping = False
@@ -183,7 +184,6 @@ class Feed:
         self._overviews.clear()
         self._memory.clear()
         self._runs.clear()
-        self._lines.clear()
 
     async def look(self) -> None:
         """One look at the database, and what it has to tell."""
@@ -198,20 +198,19 @@ class Feed:
             context = Context(self._database, connection=connection)
             at = await self._database.time(connection)
             since = min([at, *(self._read[each][1] for each in namespaces if each in self._read)]) - OVERLAP
-            first = self._at is None
-            await self._read_changes(context, since, at, changes, quiet=first)
+            await self._read_changes(context, since, at, changes)
             for namespace, sees_cluster in sorted({each.audience for each in consoles}):
                 if namespace in changes:
                     one = Context(self._database, namespace, connection=connection)
                     overview = await self._reader.read(one, sees_cluster=sees_cluster)
                     self._compare(overview, (namespace, sees_cluster), changes[namespace], at)
-            await self._look_at_watched(context, consoles, since, changes)
+            await self._look_at_watched(context, consoles, since, at, changes)
         self._at = at
         for namespace in namespaces:
             self._read[namespace] = self._read.get(namespace, (at, at))[0], at
         self._began = self._began or at
         for namespace, change in changes.items():
-            if (changed := change.done()) is not None and not first:
+            if (changed := change.done()) is not None:
                 self._memory.append((at, namespace, changed))
                 self._told[namespace] = self.told(namespace) + 1
                 listeners = [each for each in consoles if each.namespace == namespace]
@@ -230,9 +229,10 @@ class Feed:
         return [namespaces[(self._turn + n) % len(namespaces)] for n in range(MOST_NAMESPACES)]
 
     async def _read_changes(
-        self, context: Context, since: datetime, at: datetime, changes: dict[str, SeenChanges], *, quiet: bool
+        self, context: Context, since: datetime, at: datetime, changes: dict[str, SeenChanges]
     ) -> None:
-        """What was changed and what has ended, each once."""
+        """What was changed and what has ended, each once; the first time also what is a moment old: a console
+        may show an answer from before that."""
         oldest = min([since, *(read - OVERLAP for _, read in self._read.values())]) - OVERLAP
         while self._seen and self._seen[0][0] < oldest:
             self._known.discard(self._seen.popleft()[1])
@@ -242,11 +242,11 @@ class Feed:
         )
         ended = await context.fetch("reading/list_ended_since", since=since, namespaces=names, most=MOST_ROWS)
         for row in entries:
-            if self._is_new(("audit", row["id"]), at) and not quiet:
+            if self._is_new(("audit", row["id"]), at):
                 changes[row["namespace"]].entry(row["action"], row["job_id"])
         for row in ended:
             key = ("run", row["run_id"]) if row["run_id"] is not None else ("skipped", row["job_id"])
-            if self._is_new(key, at) and not quiet:
+            if self._is_new(key, at):
                 changes[row["namespace"]].ended(row["run_id"], row["job_id"])
         # Where not all was read, what is missing may be of any of these namespaces.
         unread: set[Kind] = {"runs"} if len(ended) == MOST_ROWS else set()
@@ -286,7 +286,12 @@ class Feed:
         self._tell((each for each in self.consoles if each.audience == audience), event)
 
     async def _look_at_watched(
-        self, context: Context, consoles: list[Console], since: datetime, changes: dict[str, SeenChanges]
+        self,
+        context: Context,
+        consoles: list[Console],
+        since: datetime,
+        at: datetime,
+        changes: dict[str, SeenChanges],
     ) -> None:
         """Jobs and runs that pages have open: how their runs stand, and what they log."""
         jobs = sorted({each.job for each in consoles if each.job is not None})[:MOST_WATCHED]
@@ -294,7 +299,8 @@ class Feed:
         if not jobs and not runs:
             self._runs.clear()
             return
-        rows = await context.fetch("reading/list_watched_runs", run_ids=runs, job_ids=jobs, most=MOST_ROWS)
+        each = max(LATEST_RUNS, MOST_ROWS // len(jobs)) if jobs else 0
+        rows = await context.fetch("reading/list_watched_runs", run_ids=runs, job_ids=jobs, each=each)
         live = {row["id"]: row for row in rows}
         states = {number: (row["state"], row["attempt"], row["claim"]) for number, row in live.items()}
         progress = {("progress", number): row["progress"] for number, row in live.items()}
@@ -313,7 +319,7 @@ class Feed:
                     event = {"run_id": encode_id("r", console.run), "progress": msgspec.Raw(now.encode())}
                     console.tell(encoded("progress", event))
         if runs:
-            await self._tell_lines(context, consoles, runs, since)
+            await self._tell_lines(context, consoles, runs, since, at)
         for number in self._runs.keys() - live.keys():
             for console in consoles:
                 if console.run == number:
@@ -328,17 +334,13 @@ class Feed:
         self._tell(consoles, encoded("runs", LatestRuns(encode_id("j", job), page.items)))
 
     async def _tell_lines(
-        self, context: Context, consoles: list[Console], runs: list[int], since: datetime
+        self, context: Context, consoles: list[Console], runs: list[int], since: datetime, at: datetime
     ) -> None:
-        rows = await context.fetch("reading/list_new_lines", run_ids=runs, since=since, most=MOST_ROWS)
-        for row in rows:
-            if row["at"] <= self._lines.get(row["run_id"], EPOCH):
-                continue
-            self._lines[row["run_id"]] = row["at"]
-            line = {**dict(row), "run_id": encode_id("r", row["run_id"])}
-            self._tell((each for each in consoles if each.run == row["run_id"]), encoded("log", line))
-        for number in self._lines.keys() - set(runs):
-            del self._lines[number]
+        each = max(LEAST_LINES, MOST_ROWS // len(runs))
+        for row in await context.fetch("reading/list_new_lines", run_ids=runs, since=since, each=each):
+            if self._is_new(("line", hash(tuple(row.values()))), at):
+                line = {**dict(row), "run_id": encode_id("r", row["run_id"])}
+                self._tell((one for one in consoles if one.run == row["run_id"]), encoded("log", line))
 
     def _missed(self, console: Console, since: datetime | None) -> bytes:
         """What a console that comes back has not heard of."""

@@ -136,6 +136,8 @@ class RequestGuard:
         if chosen != NAMESPACE:
             await self._table.refresh()
             if chosen not in self._table.namespaces:
+                await self._table.refresh(FRESH_FOR_UNKNOWN_SECONDS)
+            if chosen not in self._table.namespaces:
                 raise not_found("namespace", chosen)
         return chosen
 

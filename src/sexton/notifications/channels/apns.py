@@ -155,7 +155,7 @@ class ApnsProvider(ChannelProvider):
                 raise SextonError("bad_key", str(error), hint="store the .p8 file that Apple gives") from None
             claims = {"iss": self._config.team_id, "iat": int(now)}
             signed = jwt.encode(claims, key, algorithm="ES256", headers={"kid": self._config.key_id})
-            self.services.secrets.remember(signed)
+            self.services.secrets.remember(signed, 2 * TOKEN_SECONDS)
             known = self._token = (text, signed, now + TOKEN_SECONDS)
         return known[1]
 

@@ -157,8 +157,9 @@ class FcmProvider(HttpProvider):
             said = at_path(data, "error_description") or at_path(data, "error")
             wrong = judged(reply, said=str(said) if said else None)
             return Failed(f"no token: {wrong.reason}") if isinstance(wrong, Unclear | Rejected) else wrong
-        self.services.secrets.remember(token)
-        return token, float(seconds) if isinstance(seconds, int | float) else ASSERTION_SECONDS
+        lasts = float(seconds) if isinstance(seconds, int | float) else ASSERTION_SECONDS
+        self.services.secrets.remember(token, 2 * lasts)
+        return token, lasts
 
 
 def _result(reply: Reply) -> SendResult:
