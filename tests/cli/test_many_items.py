@@ -100,7 +100,7 @@ def test_planned_actions_are_called_off_restored_and_moved(sexton: Sexton, clien
     assert sexton("content", "move", "--type", "banner", "--days", "1", "--yes").out == "3 actions moved\n"
     times = set(statuses(client, "/content/schedules", "scheduled_at_utc", entity_type="banner"))
     assert times == {"2099-03-15T09:00:00Z"}
-    assert sexton("content", "cancel", "--type", "banner", "--yes").out == "3 actions called off\n"
+    assert sexton("content", "cancel", "--type", "banner", "--yes").out == "3 actions cancelled\n"
     [first, *_] = client.pages("/content/schedules", entity_type="banner")
     assert sexton("content", "restore", first["schedule_id"]).out == "1 action restored\n"
     assert sorted(statuses(client, "/content/schedules", entity_type="banner")) == [
@@ -116,7 +116,7 @@ def test_releases_are_changed_together(sexton: Sexton, client: Client) -> None:
     done = sexton("content", "edit-releases", "move", "--search", "spring", "--days", "1", "--yes")
     assert (done.code, done.out) == (0, "1 release moved\n")
     assert statuses(client, "/content/releases", "scheduled_at_utc") == [WHEN, "2099-03-15T09:00:00Z"]
-    assert sexton("content", "edit-releases", "cancel", "--all", "--yes").out == "2 releases called off\n"
+    assert sexton("content", "edit-releases", "cancel", "--all", "--yes").out == "2 releases cancelled\n"
     [ref, _] = statuses(client, "/content/releases", "release_id")
     assert sexton("content", "restore", ref).out == "1 release restored\n"
     assert sorted(statuses(client, "/content/releases")) == ["cancelled", "pending"]

@@ -40,7 +40,7 @@ def test_a_list_that_the_server_exports_is_saved_in_every_form(
     visit: Visit, server: Server, format_: str, read: Callable[[str], list[Any]]
 ) -> None:
     for name in ("one", "two"):
-        ask(server, "PUT", f"/jobs/{name}", {"schedule": "every 1h", "target": {"handler": "work"}})
+        ask(server, "POST", "/jobs", {"name": name, "schedule": "every 1h", "target": {"handler": "work"}})
     page = visit.open("/jobs?sort=name")
     expect(page.get_by_text("two").first).to_be_visible()
     page.get_by_role("button", name="Export what matches").click()
@@ -52,7 +52,7 @@ def test_a_list_that_the_server_exports_is_saved_in_every_form(
 
 def test_the_audit_is_read_from_either_end_and_counted(visit: Visit, server: Server) -> None:
     for name in ("one", "two"):
-        ask(server, "PUT", f"/jobs/{name}", {"schedule": "every 1h", "target": {"handler": "work"}})
+        ask(server, "POST", "/jobs", {"name": name, "schedule": "every 1h", "target": {"handler": "work"}})
     page = visit.open("/settings?tab=audit")
     rows = page.get_by_role("group", name="Audit").get_by_role("row")
     expect(rows.nth(1)).to_contain_text("two")
@@ -111,15 +111,15 @@ def test_messages_are_sorted_and_called_off_after_a_count(visit: Visit, server: 
     for number in (0, 1):
         page.get_by_label("Select this row").nth(number).check()
     expect(page.get_by_role("region", name="Selection")).to_contain_text("2 selected")
-    page.get_by_role("button", name="Call off", exact=True).click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("2 messages", exact=True)).to_be_visible()
     expect(dialog.get_by_text("ann, bob")).to_be_visible()
-    done = dialog.get_by_role("button", name="Call off · 2 messages")
+    done = dialog.get_by_role("button", name="Cancel · 2 messages")
     expect(done).to_be_disabled()
     dialog.get_by_role("textbox", name="Reason").fill("a wrong date")
     done.click()
-    expect(page.get_by_text("2 messages were called off")).to_be_visible()
+    expect(page.get_by_text("2 messages were cancelled")).to_be_visible()
     expect(rows.get_by_text("cancelled", exact=True)).to_have_count(2)
     found = {each["notification_id"]: each["status"] for each in ask(server, "GET", "/notifications")}
     assert found == {ann: "cancelled", bob: "cancelled", eve: "pending"}
@@ -143,11 +143,11 @@ def test_what_matches_a_filter_is_called_off_though_it_is_not_loaded(visit: Visi
     expect(page.get_by_text("100 of 220")).to_be_visible()
     page.get_by_label("Select all rows that are loaded").check()
     page.get_by_role("button", name="Select all 220 that match").click()
-    page.get_by_role("button", name="Call off", exact=True).click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Reason").fill("a wrong date")
-    dialog.get_by_role("button", name="Call off · 220 messages").click()
-    expect(page.get_by_text("220 messages were called off")).to_be_visible()
+    dialog.get_by_role("button", name="Cancel · 220 messages").click()
+    expect(page.get_by_text("220 messages were cancelled")).to_be_visible()
     left = ask(server, "GET", "/notifications?status=pending&limit=500")
     assert {each["template_id"] for each in left} == {"other"}
     assert len(left) == 110

@@ -105,7 +105,7 @@ def _of_items(
 MESSAGES = _of_items(
     "message",
     ACT_ON_NOTIFICATIONS,
-    {"cancel": ("Call off", "called off"), "restore": ("Restore", "restored")},
+    {"cancel": ("Cancel", "cancelled"), "restore": ("Restore", "restored")},
     "--to, --template, --campaign … or --all",
 )
 CAMPAIGNS = _of_items(
@@ -137,7 +137,7 @@ RECIPIENTS = _of_items(
     always_expected=True,
 )
 PLANNED = {
-    "cancel": ("Call off", "called off"),
+    "cancel": ("Cancel", "cancelled"),
     "restore": ("Restore", "restored"),
     "approve": ("Approve", "approved"),
     "move": ("Move", "moved"),

@@ -97,7 +97,7 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     needs_approval: Annotated[bool, about("Whether it does not go out unless it was approved.")] = False
     approved_by: Annotated[str | None, about("Who approved it.")] = None
     approved_at: Annotated[datetime | None, about("When it was approved.")] = None
-    cancelled_by: Annotated[str | None, about("Who called it off.")] = None
+    cancelled_by: Annotated[str | None, about("Who cancelled it.")] = None
     cancelled_at: Annotated[datetime | None, about("When it was cancelled.")] = None
     window_id: Annotated[str | None, about("The window that it opens or closes.")] = None
     release_id: Annotated[str | None, about("The release that it goes out with.")] = None

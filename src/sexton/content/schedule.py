@@ -122,7 +122,7 @@ async def cancel(context: Context, ref: str, *, by: str | None = None) -> Schedu
 
 @command
 async def restore_schedule(context: Context, ref: str, *, force: bool = False) -> ScheduleView:
-    """Take back that an action was called off, as long as its time is to come; with the one that opens a
+    """Restore a cancelled action, as long as its time is to come; with the one that opens a
     window, the whole window. It is approved as it was. Twice is once."""
     row = await lock(context, ref)
     if row["cancelled_at"] is None:

@@ -45,9 +45,9 @@ def check_choice(chosen: MessageFilter, *, all_: bool, action: MessageAction = "
     if not wanted:
         raise InvalidField(
             "bad_value",
-            "a message that was submitted cannot be called off"
+            "a message that was submitted cannot be cancelled"
             if action == "cancel"
-            else "a message that was not called off is not restored",
+            else "a message that was not cancelled is not restored",
             field="filter.status",
             hint=f"use {' or '.join(meant)}",
         )

@@ -233,12 +233,12 @@ def test_many_messages_are_called_off_after_a_count_and_a_word(
         assert sexton("notify", "send", template, "--to", to, "--at", NINE).code == 0
     counted = sexton("notify", "cancel", "--template", "hello", "--dry-run")
     assert counted.code == 0
-    assert "2 messages would be called off" in counted.out
+    assert "2 messages would be cancelled" in counted.out
     assert "bob" in counted.out
     asked = sexton("notify", "cancel", "--template", "hello")
-    assert (asked.code, "Call off 2 messages (" in asked.err) == (2, True)
+    assert (asked.code, "Cancel 2 messages (" in asked.err) == (2, True)
     done = sexton("notify", "cancel", "--template", "hello", "--reason", "a wrong date", "--yes")
-    assert (done.code, done.out) == (0, "2 messages called off\n")
+    assert (done.code, done.out) == (0, "2 messages cancelled\n")
     assert sexton("notify", "cancel", "--all", "--yes", "--json").json()["done"] == 1
     assert sexton("notify", "cancel", "--to", "ann", "--yes").out == "No such messages.\n"
     listed = sexton("notify", "list", "--status", "cancelled", "--sort", "created_at", "--json").json()

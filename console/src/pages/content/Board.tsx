@@ -44,7 +44,7 @@ function Column({ status, title, tone, chosen }: { status: string; title: string
       <header><Dot tone={tone} /><h2>{title}</h2>{asked.data && <span className={classes.columnCount}>{counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null)}</span>}</header>
       <Answer query={asked}>
         {({ items }) => items.length === 0 ? (
-          Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
+          Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule publish post/42 '2027-01-04 09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
           <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{(past ? items.toReversed() : items).slice(0, 50).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
         )}

@@ -29,7 +29,7 @@ export function Windows() {
     <Answer query={asked}>
       {(entries) => {
         const found = windowsOf(entries)
-        if (found.length === 0) return <Panel><Empty title={t('No window in these weeks')} command="sexton content window --help">{t('A window publishes at one time and unpublishes at another: a banner for a sale.')}</Empty></Panel>
+        if (found.length === 0) return <Panel><Empty title={t('No window in these weeks')} command={"sexton content window banner/7 '2027-01-04 09:00' '2027-01-04 17:00' --timezone Europe/Berlin"}>{t('A window publishes at one time and unpublishes at another: a banner for a sale.')}</Empty></Panel>
         return (
           <Panel title={t('Windows')} right={tn('{count} window', '{count} windows', found.length)} flush>
             <div className={classes.scale} aria-hidden><span />{<div>{weeks.map((week) => <i key={week} style={{ left: `${place(instantOf(`${week}T00:00`, zone))}%` }}>{dayTitle(week)}</i>)}</div>}</div>

@@ -37,7 +37,7 @@ export function Entities() {
       keyOf={(entity) => `${entity.entity_type}/${entity.entity_id}`}
       to={pathOf}
       filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text', width: 180 }, { name: 'entity_type', label: t('Type'), kind: 'text', width: 150 }, { name: 'state', label: t('State'), options: ['draft', 'published', 'unpublished', 'archived'].map((value) => ({ value, label: t(value) })) }]}
-      empty={<Empty title={t('No entities yet')} command={"sexton content put post hello --body '{\"title\": \"Hello\"}'"}>{t('What is published: a post, a product, a banner.')}</Empty>}
+      empty={<Empty title={t('No entities yet')} command={"sexton content entities post/hello --body '{\"title\": \"Hello\"}'"}>{t('What is published: a post, a product, a banner.')}</Empty>}
     />
   )
 }

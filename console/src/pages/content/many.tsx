@@ -11,18 +11,18 @@ type Place = keyof typeof THINGS
 
 export const approving = (place: Place): ManyAction => ({ place, action: 'approve', title: t('Approve'), verb: t('Approve'), things: THINGS[place], effect: t('They go out at their times. What needs no approval, or has one, is left alone.') })
 
-export const callingOff = (place: Place): ManyAction => ({
+export const cancelling = (place: Place): ManyAction => ({
   place,
   action: 'cancel',
-  title: place === 'content/releases' ? t('Call releases off') : t('Call actions off'),
-  verb: t('Call off'),
+  title: place === 'content/releases' ? t('Cancel releases') : t('Cancel actions'),
+  verb: t('Cancel'),
   things: THINGS[place],
   effect: t('What is to come does not go out, of series all times, of windows both ends. What was published stays as it is. It can be restored before its time.'),
   destructive: true,
   undo: 'restore',
 })
 
-export const restoring = (place: Place): ManyAction => ({ place, action: 'restore', title: t('Restore what was called off'), verb: t('Restore'), things: THINGS[place], effect: t('They go out at their times, approved as they were. One whose time is over, or that contradicts another plan by now, is refused.'), undo: 'cancel' })
+export const restoring = (place: Place): ManyAction => ({ place, action: 'restore', title: t('Restore what was cancelled'), verb: t('Restore'), things: THINGS[place], effect: t('They go out at their times, approved as they were. One whose time is over, or that contradicts another plan by now, is refused.'), undo: 'cancel' })
 
 /** By so much later; the wall clock keeps its time over a change of the clock. */
 export function moving(place: Place): ManyAction {

@@ -15,7 +15,7 @@ import { askForMany, type ManyAction } from '@/parts/many'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ACTIONS, nameOf } from './Board'
-import { approving, callingOff, moving, restoring } from './many'
+import { approving, cancelling, moving, restoring } from './many'
 import classes from './Content.module.css'
 
 const STATUSES = ['pending', 'processing', 'done', 'failed', 'skipped', 'cancelled']
@@ -32,7 +32,7 @@ export function usePlanActions<T>(place: 'content/schedules' | 'content/releases
     { label: t('Approve'), icon: <IconCheck size={14} />, act: act(() => approving(place)) },
     { label: t('Move'), icon: <IconArrowsMove size={14} />, act: act(() => moving(place)) },
     { label: t('Restore'), icon: <IconRestore size={14} />, act: act(() => restoring(place)) },
-    { label: t('Call off'), icon: <IconBan size={14} />, color: 'var(--bad)', act: act(() => callingOff(place)) },
+    { label: t('Cancel'), icon: <IconBan size={14} />, color: 'var(--bad)', act: act(() => cancelling(place)) },
   ]
 }
 
@@ -64,7 +64,7 @@ export function Planned() {
       ]}
       bulk={bulk}
       steady
-      empty={<Empty title={t('Nothing is planned')} command={"sexton content schedule post 1 publish --at '2027-01-04T09:00' --timezone Europe/Berlin"}>{t('An action publishes, unpublishes or archives an entity at its time.')}</Empty>}
+      empty={<Empty title={t('Nothing is planned')} command={"sexton content schedule publish post/42 '2027-01-04 09:00' --timezone Europe/Berlin"}>{t('An action publishes, unpublishes or archives an entity at its time.')}</Empty>}
     />
   )
 }

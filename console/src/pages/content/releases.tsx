@@ -44,7 +44,7 @@ export function Releases() {
       to={(release) => `/content/releases/${release.release_id}`}
       filters={[{ name: 'search', label: t('Part of the note'), kind: 'text' }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }, { name: 'start', label: t('Since'), kind: 'since', width: 150 }]}
       bulk={bulk}
-      empty={<Empty title={t('No release is planned')} command="sexton content release --help">{t('A release lets several actions go out together, or none.')}</Empty>}
+      empty={<Empty title={t('No release is planned')} command={"sexton content release '2027-01-04 09:00' --timezone Europe/Berlin --item publish:post/42 --item unpublish:banner/7"}>{t('A release lets several actions go out together, or none.')}</Empty>}
     />
   )
 }
@@ -74,7 +74,7 @@ export function Release() {
               </Panel>
               <Panel title={t('Before it goes out')} right={release.checked_at ? <>{t('checked')} <Time at={release.checked_at} /></> : t('not checked yet')} flush><Steps release={release} /></Panel>
             </Stack>
-            <Panel title={t('Facts')}><Facts items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Called off by'), release.cancelled_by]]} /></Panel>
+            <Panel title={t('Facts')}><Facts items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Cancelled by'), release.cancelled_by]]} /></Panel>
           </Columns>
         </Page>
       )}
@@ -117,7 +117,7 @@ function Actions({ release }: { release: ReleaseView }) {
       <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
-      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a release off'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Call off'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is called off', { name }), restore); await refresh() } })}>{t('Call off')}</Button>
+      <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a release'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
       {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
     </>
   )

@@ -66,7 +66,7 @@ export function Campaign() {
   )
 }
 
-const PARTS: [keyof CampaignCounts, string, string][] = [['sent', 'Sent', 'good'], ['failed', 'Failed', 'bad'], ['unconfirmed', 'Unconfirmed', 'warn'], ['suppressed', 'Suppressed', 'idle'], ['expired', 'Expired', 'idle'], ['cancelled', 'Called off', 'idle'], ['left', 'Left', 'none']]
+const PARTS: [keyof CampaignCounts, string, string][] = [['sent', 'Sent', 'good'], ['failed', 'Failed', 'bad'], ['unconfirmed', 'Unconfirmed', 'warn'], ['suppressed', 'Suppressed', 'idle'], ['expired', 'Expired', 'idle'], ['cancelled', 'Cancelled', 'idle'], ['left', 'Left', 'none']]
 
 /** One bar of everything, and what its parts are. */
 function Standing({ campaign }: { campaign: CampaignView }) {
@@ -210,7 +210,7 @@ function Controls({ campaign }: { campaign: CampaignView }) {
       {campaign.status === 'waiting' && <Button onClick={question(t('Let a campaign go on'), t('Go on'), t('All of them go out.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }))}>{t('Go on')}</Button>}
       {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: { reason: reason ?? null }, reason }), { undo: 'resume' })}>{t('Pause')}</Button>}
       {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }), { undo: 'pause' })}>{t('Resume')}</Button>}
-      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel it'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), { destructive: true })}>{t('Cancel it')}</Button>}
+      {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), { destructive: true })}>{t('Cancel')}</Button>}
     </>
   )
 }

@@ -42,7 +42,7 @@ export function Campaigns() {
         { label: t('Start'), icon: <IconSend size={14} />, act: act('start') },
         { label: t('Pause'), icon: <IconPlayerPause size={14} />, act: act('pause') },
         { label: t('Resume'), icon: <IconPlayerPlay size={14} />, act: act('resume') },
-        { label: t('Cancel them'), icon: <IconBan size={14} />, color: 'var(--bad)', act: act('cancel') },
+        { label: t('Cancel'), icon: <IconBan size={14} />, color: 'var(--bad)', act: act('cancel') },
       ]
     : []
   const columns = useMemo((): ColumnDef<CampaignView>[] => [

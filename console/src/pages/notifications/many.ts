@@ -10,7 +10,7 @@ export const campaignAction = (action: 'start' | 'pause' | 'resume' | 'cancel'):
     start: { title: t('Start campaigns'), verb: t('Start'), effect: t('Drafts go out at their times, those without one at once.') },
     pause: { title: t('Pause campaigns'), verb: t('Pause'), effect: t('No batch begins any more. What has gone out is not taken back.'), undo: 'resume' },
     resume: { title: t('Resume campaigns'), verb: t('Resume'), effect: t('They go on where they stopped.'), undo: 'pause' },
-    cancel: { title: t('Cancel campaigns'), verb: t('Cancel them'), effect: t('Nothing more goes out. What has gone out is not taken back.'), destructive: true },
+    cancel: { title: t('Cancel campaigns'), verb: t('Cancel'), effect: t('Nothing more goes out. What has gone out is not taken back.'), destructive: true },
   }[action],
 })
 
@@ -60,13 +60,13 @@ export const erasingRecipients = (): ManyAction => ({
   typed: true,
 })
 
-export const callingOff = (): ManyAction => ({
+export const cancelling = (): ManyAction => ({
   place: 'notifications',
   action: 'cancel',
-  title: t('Call messages off'),
-  verb: t('Call off'),
+  title: t('Cancel messages'),
+  verb: t('Cancel'),
   things: ['{count} message', '{count} messages'],
-  done: ['{count} message was called off', '{count} messages were called off'],
+  done: ['{count} message was cancelled', '{count} messages were cancelled'],
   effect: t('They do not go out. What was submitted already stays as it is. Those of campaigns, and those whose time is over, are not restored.'),
   destructive: true,
   undo: 'restore',

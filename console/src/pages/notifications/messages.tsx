@@ -17,7 +17,7 @@ import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { callingOff } from './many'
+import { cancelling } from './many'
 import classes from './Notifications.module.css'
 
 /** Those of a campaign come by their recipients, others as they were made; the server knows no other order of each. */
@@ -33,7 +33,7 @@ export function Messages() {
   const queries = useQueryClient()
   const [search] = useSearchParams()
   const ofCampaign = Boolean(search.get('campaign_id') && !search.get('user_id'))
-  const bulk = session.may('operator') ? [{ label: t('Call off'), icon: <IconBan size={14} />, color: 'var(--bad)', act: (selection: Selection<NotificationView>) => void askForMany(ask, callingOff(), selection, (each) => each.notification_id, () => queries.invalidateQueries({ queryKey: ['messages'] })) }] : []
+  const bulk = session.may('operator') ? [{ label: t('Cancel'), icon: <IconBan size={14} />, color: 'var(--bad)', act: (selection: Selection<NotificationView>) => void askForMany(ask, cancelling(), selection, (each) => each.notification_id, () => queries.invalidateQueries({ queryKey: ['messages'] })) }] : []
   const columns = useMemo((): ColumnDef<NotificationView>[] => [
     { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
     { id: 'id', header: () => t('Message'), cell: ({ row: { original: each } }) => <Link to={`/notifications/messages/${each.notification_id}`} className="mono">{each.notification_id}</Link>, meta: ofCampaign ? { hide: 'sm' } : { sort: 'created_at', hide: 'sm' } },
@@ -92,7 +92,7 @@ function WhyStep({ line, last }: { line: WhyLine; last: boolean }) {
   )
 }
 
-/** Call it off while it has not gone, or send it again where it is not known whether it has. */
+/** Cancel it while it has not gone, or send it again where it is not known whether it has. */
 function Controls({ message }: { message: NotificationView }) {
   const session = useSession()
   const ask = useConfirm()
@@ -107,7 +107,7 @@ function Controls({ message }: { message: NotificationView }) {
   return (
     <>
       {message.status === 'unconfirmed' && <Button onClick={() => ask({ title: t('Send a message again'), object, effect: t('It may have gone out already: then it is there twice.'), verb: t('Send again'), act: async (reason) => { await call('POST /notifications/{notification}/resend', { path, reason }); await refresh() } })}>{t('Send again')}</Button>}
-      {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Call a message off'), object, effect: `${tn('{count} message', '{count} messages', 1)}: ${t('it was to go out {time}', { time: message.local_time_display })}. ${t('It does not go out.')}`, verb: t('Call off'), destructive: true, undoable: restorable, reason: 'required', act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); if (restorable) tellUndo(t('The message to {name} is called off', { name: message.user_id ?? message.channel }), () => restore()); await refresh() } })}>{t('Call off')}</Button>}
+      {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a message'), object, effect: `${tn('{count} message', '{count} messages', 1)}: ${t('it was to go out {time}', { time: message.local_time_display })}. ${t('It does not go out.')}`, verb: t('Cancel'), destructive: true, undoable: restorable, reason: 'required', act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); if (restorable) tellUndo(t('The message to {name} is cancelled', { name: message.user_id ?? message.channel }), () => restore()); await refresh() } })}>{t('Cancel')}</Button>}
       {message.status === 'cancelled' && restorable && <Button variant="default" onClick={() => void restore().then(() => tell(t('The message goes out at its time again'))).catch(tellFailure)}>{t('Restore')}</Button>}
     </>
   )

@@ -161,7 +161,7 @@ function Actions({ run }: { run: RunDetail }) {
     title: t('Cancel a run'),
     object: `${run.job_name ?? run.job_id} ${run.run_id}`,
     effect: `${run.attempt ? `${tn('It was tried {count} time', 'It was tried {count} times', run.attempt)}. ` : ''}${run.status === 'running' ? t('The worker is told to stop; what it has done is not undone. It is not tried again.') : t('It is not carried out.')}`,
-    verb: t('Cancel the run'),
+    verb: t('Cancel'),
     destructive: true,
     act: async (reason) => {
       await call('POST /runs/{run}/cancel', { path, body: { reason: reason ?? null }, reason })

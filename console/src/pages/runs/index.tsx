@@ -46,7 +46,7 @@ export default function Runs() {
   const bulk = session.may('operator')
     ? [
         { label: t('Run again'), icon: <IconRefresh size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'again', selection, after) },
-        { label: t('Cancel runs'), icon: <IconBan size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'cancel', selection, after) },
+        { label: t('Cancel'), icon: <IconBan size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'cancel', selection, after) },
       ]
     : []
   return (

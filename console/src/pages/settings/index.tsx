@@ -74,8 +74,8 @@ function Webhooks() {
   const notices = useQuery({ queryKey: ['notices'], queryFn: () => call('GET /content/notices', {}) })
   return (
     <Stack>
-      <Panel title={t('Dead letters also go to')}><Answer query={dead}>{(data) => (data.target ? <Code>{JSON.stringify(data.target, null, 2)}</Code> : <Empty title={t('Nowhere else')} command={'sexton dead target --http https://example.com/dead'}>{t('They are kept here in any case.')}</Empty>)}</Answer></Panel>
-      <Panel title={t('Notices of content go to')}><Answer query={notices}>{(data) => (data.url ? <Facts items={[[t('Address'), data.url], [t('Events'), data.events?.join(', ')]]} /> : <Empty title={t('Nowhere')} />)}</Answer></Panel>
+      <Panel title={t('Dead letters also go to')}><Answer query={dead}>{(data) => (data.target ? <Code>{JSON.stringify(data.target, null, 2)}</Code> : <Empty title={t('Nowhere else')} command={"echo '{\"http\": {\"url\": \"https://example.com/dead\"}}' | sexton dead target --file -"}>{t('They are kept here in any case.')}</Empty>)}</Answer></Panel>
+      <Panel title={t('Notices of content go to')}><Answer query={notices}>{(data) => (data.url ? <Facts items={[[t('Address'), data.url], [t('Events'), data.events?.join(', ')]]} /> : <Empty title={t('Nowhere')} command="sexton content set-notices --url https://example.com/notices" />)}</Answer></Panel>
     </Stack>
   )
 }

@@ -75,7 +75,7 @@ export function Keys() {
         filters={[{ name: 'search', label: t('Name or beginning'), kind: 'text', width: 180 }, { name: 'role', label: t('Role'), options: ROLES.map((value) => ({ value, label: t(value) })), width: 120 }, { name: 'state', label: t('State'), options: ['active', 'revoked'].map((value) => ({ value, label: t(value) })), width: 120 }]}
         bulk={[{ label: t('Revoke'), icon: <IconKeyOff size={14} />, color: 'var(--bad)', act: (selection: Selection<KeyView>) => revoke(selection.rows.filter((key) => !key.revoked_at)) }]}
         toolbar={<Button leftSection={<IconPlus size={14} />} onClick={() => setMaking(true)}>{t('New key')}</Button>}
-        empty={<Empty title={t('No keys yet')} command="sexton keys create deploy --role editor">{t('Programs show a key; people sign in.')}</Empty>}
+        empty={<Empty title={t('No keys yet')} command="sexton keys create --name deploy --role editor">{t('Programs show a key; people sign in.')}</Empty>}
       />
       {making && <MakeKey close={() => setMaking(false)} done={async (key) => { setMade(key); setMaking(false); await refresh() }} />}
       <Dialog opened={made !== null} onClose={() => setMade(null)} title={<strong>{t('The new key')}</strong>}>

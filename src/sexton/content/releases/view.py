@@ -71,7 +71,7 @@ class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
     needs_approval: Annotated[bool, about("Whether it does not go out unless it was approved.")] = False
     approved_by: Annotated[str | None, about("Who approved it.")] = None
     approved_at: Annotated[datetime | None, about("When it was approved.")] = None
-    cancelled_by: Annotated[str | None, about("Who called it off.")] = None
+    cancelled_by: Annotated[str | None, about("Who cancelled it.")] = None
     cancelled_at: Annotated[datetime | None, about("When it was cancelled.")] = None
     job_id: Annotated[str, about("The job that fires it.")]
     revision: Annotated[int, about("Grows with every change.")]

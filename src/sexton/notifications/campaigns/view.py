@@ -39,7 +39,7 @@ class CampaignCounts(msgspec.Struct, frozen=True, kw_only=True):
     suppressed: Annotated[int, about("Not wanted, or no way to reach the recipient.")] = 0
     expired: Annotated[int, about("Too late.")] = 0
     unconfirmed: Annotated[int, about("May have been sent; they wait until an operator decides.")] = 0
-    cancelled: Annotated[int, about("Called off.")] = 0
+    cancelled: Annotated[int, about("Cancelled.")] = 0
     left: Annotated[int, about("Still to be sent.")] = 0
 
 
