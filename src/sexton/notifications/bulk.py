@@ -1,4 +1,4 @@
-"""Calling many messages off, and taking that back: which ones are meant, and how many are called off by one
+"""Cancelling many messages, and taking that back: which ones are meant, and how many are cancelled by one
 command. A message that was submitted meanwhile does not keep the others."""
 
 from __future__ import annotations
