@@ -21,11 +21,12 @@ from sexton.jobs.create import create
 from sexton.jobs.edit import reschedule
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.read import get, list_jobs
-from sexton.jobs.spread import jitter_of
+from sexton.jobs.spread import jitter_of, shard_of
 from sexton.jobs.state import pause
 from sexton.jobs.validation import read_spec
 from sexton.model import Overlap, decode_id
 from sexton.postgres.database import BY_KEY, Database
+from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context
 from tests.plans import nodes
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
@@ -316,6 +317,41 @@ async def test_what_is_due_is_fired_while_what_was_missed_is_planned(
     await stage.round()
     assert len(await runs_of(database, missed)) == 1
     assert await skips_of(database, missed) != []
+
+
+async def test_what_was_missed_is_not_written_for_a_shard_that_was_lost_meanwhile(
+    database: Database, stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two jobs are planned together; then another node takes the shard of one of them."""
+    go_on, plan_all = threading.Event(), catch_up.plan_all
+
+    def slow(*given: Any) -> Any:
+        assert go_on.wait(60)
+        return plan_all(*given)
+
+    monkeypatch.setattr(catch_up, "plan_all", slow)
+    shards = await shard_count(database)
+    kept, lost = await add_job(database, name="0"), 0
+    for number in range(1, 100):
+        lost = await add_job(database, name=str(number))
+        if shard_of(lost, shards) != shard_of(kept, shards):
+            break
+    missed = hour_before(await now(database), 5)
+    for job in (kept, lost):
+        await move_timer(database, job, missed)
+    planning = asyncio.create_task(stage.round())
+    try:
+        await until(lambda: stage.scheduler._planning is not None)
+        del stage.leadership.led[shard_of(lost, shards)]
+        stage.scheduler.wake()
+        await planning
+    finally:
+        go_on.set()
+    await stage.round()
+    assert len(await runs_of(database, kept)) == 1
+    assert await runs_of(database, lost) == []
+    timers = await fetch(database, "select scheduled_at from sexton.timers where job_id = $1", lost)
+    assert [row["scheduled_at"] for row in timers] == [missed]
 
 
 async def test_what_was_missed_is_planned_not_fired(database: Database, stage: Stage) -> None:

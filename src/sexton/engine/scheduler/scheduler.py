@@ -440,9 +440,13 @@ class Scheduler(Loop):
     async def _write_plans(self, planning: Planning) -> None:
         """Write the plans in one statement. It leaves timers alone that have changed since they were read."""
         batch, now = planning.batch, planning.now
-        planned, failed = planning.plans.result()
         if not self._still_led(batch):
             return
+        # The fence covers only the shards that are still led: the others have other leaders by now.
+        ours = set(batch.jobs)
+        all_planned, all_failed = planning.plans.result()
+        planned = [one for one in all_planned if one[0]["job_id"] in ours]
+        failed = [one for one in all_failed if one[0] in ours]
         for job_id, revision, problem in failed:
             self._horizon.leave_out(job_id)
             self._set_aside.add(job_id, revision, problem)
