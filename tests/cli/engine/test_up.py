@@ -229,7 +229,7 @@ def test_what_is_killed_comes_back(running: Running, data: Path) -> None:
     before = running.children()
     for role, name in (("worker", "worker 1"), ("scheduler", "scheduler"), ("api", "api")):
         os.kill(before[role], signal.SIGKILL)
-        running.until(f"{name} was ended by SIGKILL", running.process.stderr)
+        running.until(f"{name} has ended with signal 9 (SIGKILL)", running.process.stderr)
     # The socket is the supervisor's: this waits for the new api, it is not refused.
     assert get(address, "/healthz") == 200
     os.kill(int((data / "postgres" / "postmaster.pid").read_text("utf-8").split()[0]), signal.SIGKILL)

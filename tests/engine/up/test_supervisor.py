@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import os
 import select
 import signal
@@ -95,6 +96,47 @@ def test_a_child_that_dies_is_started_again(tmp_path: Path) -> None:
                 await until(lambda count=count: len(pids(told)) == count)
                 os.kill(pids(told)[-1], signal.SIGKILL)
             await until(lambda: len(pids(told)) == 3)
+
+    run(scenario)
+
+
+def test_a_child_that_dies_by_a_signal_without_a_name_is_started_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Most of the real-time signals have none."""
+
+    async def scenario() -> None:
+        told, nameless = tmp_path / "told", signal.SIGRTMIN + 1
+        async with Running(child(told)):
+            await until(lambda: len(pids(told)) == 1)
+            os.kill(pids(told)[0], nameless)
+            await until(lambda: len(pids(told)) == 2)
+        assert f"child has ended with signal {int(nameless)}; it is started again" in caplog.text
+
+    run(scenario)
+
+
+def test_a_child_that_the_system_cannot_start_now_is_started_later(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other children go on meanwhile."""
+    spawn, refusals = supervisor._spawn, [BlockingIOError(errno.EAGAIN, "no process to spare")]
+
+    async def scenario() -> None:
+        told, other = tmp_path / "told", tmp_path / "other"
+        async with Running(child(told), child(other, name="other")) as running:
+            await until(lambda: pids(told) and pids(other))
+
+            async def refusing(child: Child) -> asyncio.subprocess.Process:
+                if refusals:
+                    raise refusals.pop()
+                return await spawn(child)
+
+            monkeypatch.setattr(supervisor, "_spawn", refusing)
+            os.kill(pids(told)[0], signal.SIGKILL)
+            await until(lambda: len(pids(told)) == 2)
+            assert running.supervisor.processes["other"].returncode is None
+        assert "child cannot be started: no process to spare; it is started again in" in caplog.text
 
     run(scenario)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sexton import clock
+from sexton.engine.cluster.death import end_of
 from sexton.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -117,26 +118,38 @@ class Supervisor:
         first = True
         while not self._stopping.is_set():
             began = clock.monotonic()
-            process = self.processes[child.name] = await _spawn(child)
-            if self._stopping.is_set():
-                process.send_signal(signal.SIGTERM)
-            code = await process.wait()
-            lived = clock.monotonic() - began
-            if self._stopping.is_set():
-                return
-            worked = child.on_end is not None and await child.on_end(code)
-            if first and not worked and code > 0 and code != REPLACE and lived < HOPELESS_SECONDS:
-                raise Unavailable(
-                    "start_failed",
-                    f"{child.name} cannot start: it left with {code}.",
-                    hint="its output is above",
-                )
+            try:
+                code = await self._run(child)
+            except OSError as error:
+                # The system has no process or memory to spare. What runs goes on meanwhile.
+                if first:
+                    raise
+                ended = f"cannot be started: {error.strerror}"
+            else:
+                lived = clock.monotonic() - began
+                if self._stopping.is_set():
+                    return
+                worked = child.on_end is not None and await child.on_end(code)
+                if first and not worked and code > 0 and code != REPLACE and lived < HOPELESS_SECONDS:
+                    raise Unavailable(
+                        "start_failed",
+                        f"{child.name} cannot start: it left with {code}.",
+                        hint="its output is above",
+                    )
+                ended = _how_it_ended(code)
             first = False
-            failures = 0 if lived > LONGEST_BACK_OFF else failures + 1
+            failures = 0 if clock.monotonic() - began > LONGEST_BACK_OFF else failures + 1
             pause = min(LONGEST_BACK_OFF, SHORTEST_BACK_OFF * 2 ** (failures - 1)) if failures else 0.0
-            log.warning("%s %s; it is started again in %.1f s", child.name, _how_it_ended(code), pause)
+            log.warning("%s %s; it is started again in %.1f s", child.name, ended, pause)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), pause)
+
+    async def _run(self, child: Child) -> int:
+        """Run a child to its end; returns its code."""
+        process = self.processes[child.name] = await _spawn(child)
+        if self._stopping.is_set():
+            process.send_signal(signal.SIGTERM)
+        return await process.wait()
 
     async def _announce(self, ready: Callable[[], Any], announce: Callable[[], None]) -> None:
         while not await ready():
@@ -201,8 +214,4 @@ _PRCTL = ctypes.CDLL(None).prctl if sys.platform == "linux" else None
 
 
 def _how_it_ended(code: int) -> str:
-    if code == REPLACE:
-        return "has asked to be replaced"
-    if code < 0:
-        return f"was ended by {signal.Signals(-code).name}"
-    return f"left with {code}"
+    return "has asked to be replaced" if code == REPLACE else f"has ended with {end_of(code).how}"
