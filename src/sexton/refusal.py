@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
+from itertools import count
 from typing import Any, TypeVar
 
 import msgspec
@@ -110,10 +111,13 @@ def decoded(text: bytes | str, type_: type[Made], **told: Any) -> Made:
 FIRST_YEAR, LAST_YEAR = 2, 9998
 
 
-def each_line(lines: Iterable[Line], make: Callable[[Line], Made], first: int = 1) -> list[Made]:
-    """The results for all lines. If `make` refuses some, raises `RefusedLines`, counted from `first`."""
+def each_line(
+    lines: Iterable[Line], make: Callable[[Line], Made], numbers: Iterable[int] | None = None
+) -> list[Made]:
+    """The results for all lines. If `make` refuses some, raises `RefusedLines` with their `numbers`, which
+    count from 1 unless they are given."""
     made, errors = list[Made](), list[tuple[int, SextonError]]()
-    for number, line in enumerate(lines, first):
+    for number, line in zip(count(1) if numbers is None else numbers, lines, strict=False):
         try:
             made.append(make(line))
         except SextonError as error:

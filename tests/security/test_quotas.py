@@ -6,17 +6,18 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
 import pytest_asyncio
 
 from sexton.errors import InvalidField, NotFound
-from sexton.jobs.bulk import create_many
+from sexton.jobs.bulk import create_many, put_many
 from sexton.jobs.create import create
 from sexton.jobs.edit import edit, replace
 from sexton.jobs.state import delete, pause
 from sexton.jobs.validation import read_spec
 from sexton.jobs.view import JobView
-from sexton.model import decode_id
+from sexton.model import decode_id, encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from sexton.runs.read import get_run
@@ -175,6 +176,12 @@ async def test_payloads_are_as_small_as_the_quota_says(context: Context) -> None
             context,
             [{"name": str(n), "schedule": "@daily", "payload": LARGE if n else None} for n in range(2)],
         )
+    await add(context, "0")
+    with pytest.raises(InvalidField, match="line 2: the payload has"):
+        await put_many(
+            context,
+            [{"name": str(n), "schedule": "@daily", "payload": LARGE if n else None} for n in range(2)],
+        )
     # What was made before can still be used, and its other fields edited.
     await edit(context, job.job_id, {"priority": 1})
     await run_now(context, job.job_id)
@@ -218,6 +225,10 @@ async def test_dead_letters_are_redriven_as_far_as_there_is_room(context: Contex
     await allow(context, live_runs=3)
     assert await redrive_many(context) == 3
     assert await store.value("select count(*) from sexton.dead") == 2
+    told = "select detail from sexton.audit_pending where action = 'dead.redriven'"
+    detail = msgspec.json.decode(await store.value(told))
+    # The oldest first: those that were left are not told of.
+    assert (detail["count"], detail["last_run_id"]) == (3, encode_id("r", 1002))
     with pytest.raises(QuotaExceeded):
         await redrive_many(context)
     with pytest.raises(QuotaExceeded):

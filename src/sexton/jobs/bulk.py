@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import count
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import asyncpg
@@ -53,8 +54,8 @@ async def create_many(
     """Create a chunk of jobs from JSON lines, mappings or specifications; returns the results in order."""
     _check_size(items)
     try:
-        specs = await _aside(len(items), each_line, items, read_spec, first_line)
-        return await _create(context, specs, first_line, app) if specs else []
+        specs = await _aside(len(items), each_line, items, read_spec, count(first_line))
+        return await _create(context, list(enumerate(specs, first_line)), app) if specs else []
     except RefusedLines as first:
         raise RefusedLines(await _faults(context, items, first_line) or first.errors) from None
 
@@ -68,6 +69,8 @@ async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
         except RefusedLines as refused:
             if errors := await _faults(context, items, 1, taken=False):
                 raise RefusedLines(errors) from None
+            if not all(isinstance(error, NameTaken) for _, error in refused.errors):
+                raise
             # Another transaction has just made a job of one of the names: now it is one to replace.
             again = refused
     raise again
@@ -75,16 +78,14 @@ async def put_many(context: Context, items: Sequence[Item]) -> list[Put]:
 
 @command
 async def _put(context: Context, specs: Sequence[JobSpec]) -> list[Put]:
-    await _check_names(context, specs, 1, taken=False)
+    lines = list(enumerate(specs, 1))
+    await _check_names(context, lines, taken=False)
     names = [spec.name for spec in specs]
     rows = await context.fetch("jobs/list_by_name", names=names)
     jobs = {row["name"]: StoredJob(dict(row)) for row in rows}
-    lines = list(enumerate(specs, 1))
-    if refused := await _handler_errors(context, [each for each in lines if each[1].name not in jobs]):
-        raise RefusedLines(refused[:MOST_LINES_NAMED])
-    new = [spec for spec in specs if spec.name not in jobs]
-    created = await _create(context, new, 1, None) if new else []
-    made = {spec.name: put for spec, put in zip(new, created, strict=True)}
+    new = [(line, spec) for line, spec in lines if spec.name not in jobs]
+    created = await _create(context, new, None) if new else []
+    made = {spec.name: put for (_, spec), put in zip(new, created, strict=True)}
     old = [(line, spec) for line, spec in lines if spec.name in jobs]
     now = await context.time()
     same = await _aside(len(old), lambda: [is_same(jobs[spec.name], spec, now) for _, spec in old])
@@ -110,26 +111,28 @@ def _check_size(items: Sequence[Item]) -> None:
 
 
 @command
-async def _create(context: Context, specs: Sequence[JobSpec], first_line: int, app: str | None) -> list[Put]:
+async def _create(context: Context, lines: Sequence[tuple[int, JobSpec]], app: str | None) -> list[Put]:
+    """Create the jobs of these lines, each with its number."""
+    numbers, specs = zip(*lines, strict=True)
     [known] = await context.fetch("jobs/prepare_many", count=len(specs))
-    await _check_names(context, specs, first_line)
+    await _check_names(context, lines)
     if (limit := known["payload_bytes"]) is not None:
-        each_line(specs, lambda spec: check_payload_size(context, spec.payload, limit), first_line)
-    if errors := await _handler_errors(context, list(enumerate(specs, first_line))):
+        each_line(specs, lambda spec: check_payload_size(context, spec.payload, limit), numbers)
+    if errors := await _handler_errors(context, lines):
         raise RefusedLines(errors[:MOST_LINES_NAMED])
     if known["jobs_quota"] is not None:
         await take_jobs(context, len(specs))
     lanes = await lane_ids(context, {lane_of(spec) for spec in specs})
     shards = await shard_count(context.database, context.open)
     chunk = _Chunk(context.namespace, app, known["now"], shards, lanes)
-    await _aside(len(specs), chunk.add_all, specs, known["ids"], first_line)
+    await _aside(len(specs), chunk.add_all, specs, known["ids"], numbers)
     try:
         async with context.open.transaction():
             await _copy(context, "jobs", chunk.jobs)
             await _copy(context, "timers", chunk.timers)
     except asyncpg.UniqueViolationError:
         # Another transaction took a name since it was looked up; now its job can be seen.
-        await _check_names(context, specs, first_line)
+        await _check_names(context, lines)
         raise
     await note_zones(context, chunk.zones)
     await tell_shards(context, chunk.soon)
@@ -174,8 +177,8 @@ class _Chunk:
     warnings: list[tuple[str, ...]] = field(default_factory=list)
     schedules: dict[tuple[Any, ...], tuple[Schedule, datetime | None, datetime]] = field(default_factory=dict)
 
-    def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], first_line: int) -> None:
-        each_line(zip(specs, ids, strict=True), lambda each: self._add(*each), first_line)
+    def add_all(self, specs: Sequence[JobSpec], ids: Sequence[int], numbers: Sequence[int]) -> None:
+        each_line(zip(specs, ids, strict=True), lambda each: self._add(*each), numbers)
 
     def _add(self, spec: JobSpec, number: int) -> None:
         schedule, anchor, first = self._schedule(spec)
@@ -211,11 +214,8 @@ class _Chunk:
         return found
 
 
-async def _check_names(
-    context: Context, specs: Sequence[JobSpec], first_line: int, *, taken: bool = True
-) -> None:
-    names = [(line, spec.name) for line, spec in enumerate(specs, first_line)]
-    await check_names(context, names, taken=taken)
+async def _check_names(context: Context, lines: Sequence[tuple[int, JobSpec]], *, taken: bool = True) -> None:
+    await check_names(context, [(line, spec.name) for line, spec in lines], taken=taken)
 
 
 async def check_names(context: Context, names: Sequence[tuple[int, str]], *, taken: bool = True) -> None:

@@ -150,7 +150,8 @@ async def _redrive_some(context: Context, filters: dict[str, Any], start: dateti
     if not letters:
         return 0
     made = await _redrive(context, letters, [start + place * step for place in range(len(letters))])
-    _tell(context, "dead.redriven", letters, filters)
+    again = {row["parent_run"] for row in made}
+    _tell(context, "dead.redriven", [letter for letter in letters if letter["run_id"] in again], filters)
     return len(made)
 
 
