@@ -16,6 +16,9 @@ REPLAN = 7_390_004
 #: The upper half of `sexton.shards_lock()`, declared in `migrations/0001_engine.sql`: writers of timers share
 #: it; a change of the number of shards holds it exclusively.
 SHARDS = 7_390_005
+#: The upper half of the number in `sexton.reserve_catch_up()`, declared there too: one process at a time
+#: takes the next free times for missed runs.
+CATCH_UP = 7_390_006
 #: One process at a time makes the template of scratch databases, or copies it.
 SCRATCH_TEMPLATE = 7_390_010
 #: One `sexton bench` measures in a database: two would share the schema, and disturb each other.
