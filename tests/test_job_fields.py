@@ -15,6 +15,7 @@ from sexton.api import openapi
 from sexton.api.application import operations
 from sexton.app.fields import JobFields
 from sexton.jobs.spec import JobSpec
+from sexton.postgres.statement import load_all
 from sexton.refusal import types_at
 from sexton.schedules.parse import Kind
 from sexton.schedules.zone import Fold, Gap
@@ -80,6 +81,14 @@ def test_the_api_describes_it(schema: dict[str, Any], field: FieldInfo) -> None:
         if isinstance(kind, inspect.IntType):
             shown = next(each for each in described.get("anyOf", [described]) if each["type"] == "integer")
             assert (shown["minimum"], shown["maximum"]) == (kind.ge, kind.le)
+
+
+def test_no_statement_has_a_default_of_its_own() -> None:
+    """A statement that needs the default of a field gets it as a parameter."""
+    names = "|".join(field.name for field in FIELDS)
+    literal = re.compile(rf"coalesce\([^,]*->> '(?:{names})'[^,]*, *(?:'|[0-9])")
+    found = [name for name, statement in load_all().items() if literal.search(statement.text)]
+    assert found == []
 
 
 def test_the_command_line_has_an_option_for_each(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:

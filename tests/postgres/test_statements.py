@@ -160,7 +160,14 @@ async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) 
     )
     await store.execute("analyze sexton.jobs")
     ways = await read(
-        store.database, "jobs/remove_completed", BY_KEY, now=NOW, limit=5000, keep_days=90, table="jobs"
+        store.database,
+        "jobs/remove_completed",
+        BY_KEY,
+        now=NOW,
+        limit=5000,
+        keep_days=90,
+        keep_completed_seconds=86_400,
+        table="jobs",
     )
     assert ways.pop("jobs_completed") == 3
     assert sum(ways.values()) <= 3

@@ -119,6 +119,7 @@ async def test_what_is_unusual_is_found_by_its_index(store: Store) -> None:
         namespace="default",
         **filters.parameters(),
         statuses=["dead"],
+        default_queue="default",
         first=now - timedelta(days=1),
         last=now,
         run_id=None,

@@ -26,7 +26,8 @@ LIST = "reading/list_ended_runs_of_job"
 PLACE = {"last": datetime.max.replace(tzinfo=UTC), "run_id": None, "scheduled_at": None}
 FILTERS: dict[str, Any] = {
     "namespace": "default", "job_id": 7, "statuses": ["success"], "triggers": None, "limit": 10,
-    "first": datetime(1970, 1, 1, tzinfo=UTC), **dict.fromkeys(("error", "late", "queue", "worker")),
+    "first": datetime(1970, 1, 1, tzinfo=UTC), "default_queue": "default",
+    **dict.fromkeys(("error", "late", "queue", "worker")),
 }  # fmt: skip
 
 
@@ -93,6 +94,7 @@ async def test_what_passed_through_queues_is_not_joined_with_all_jobs(database: 
         "activity/read_queues",
         namespace="default",
         queue=None,
+        default_queue="default",
         since=now - timedelta(hours=1),
         until=now + timedelta(minutes=1),
         most=100,

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.transaction import Context, command
 from sexton.refusal import about
 
@@ -128,7 +129,7 @@ async def count_recorded(context: Context, longest: timedelta) -> tuple[timedelt
     until = min(safe_until, since + longest)
     if until <= since:
         return timedelta(0), True
-    await context.execute("activity/count", since=since, until=until)
+    await context.execute("activity/count", since=since, until=until, default_queue=DEFAULTS.queue)
     return until - since, until == safe_until
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import msgspec
 
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.estimate import MOST_EXACT, Total
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
@@ -74,6 +75,7 @@ async def count_runs(context: Context, chosen: RunFilter) -> RunCounts:
             ended = await context.fetch(
                 "reading/count_ended_choice",
                 statuses=["success", "dead", "cancelled", "expired", "skipped"],
+                default_queue=DEFAULTS.queue,
                 first=since,
                 last=until,
                 limit=MOST_COUNTED + 1,

@@ -13,6 +13,7 @@ from asyncpg import Record
 
 from sexton.errors import InvalidField
 from sexton.jobs.change import find
+from sexton.jobs.spec import DEFAULTS
 from sexton.jobs.spread import jitter_of
 from sexton.model import RunStatus, encode_id
 from sexton.postgres.jsonb import json_value
@@ -174,6 +175,7 @@ async def _ended_rows(
     second value is how far back was searched, if there may be more before it."""
     recorded, run_id, scheduled = place or (None, None, None)
     filters: dict[str, Any] = {**chosen.parameters(), "statuses": chosen.ended}
+    filters["default_queue"] = DEFAULTS.queue
     filters |= {"run_id": run_id, "scheduled_at": scheduled, "limit": limit}
     now = await context.time()
     earliest = chosen.since or (now - SEARCHED if chosen.searching and chosen.job is None else START)

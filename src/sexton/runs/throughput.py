@@ -17,6 +17,7 @@ from typing import Annotated
 
 import msgspec
 
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 from sexton.runs.activity import MINUTE
@@ -70,7 +71,12 @@ async def read_throughput(context: Context, queue: str | None = None) -> Through
     since = now.replace(second=0, microsecond=0) - timedelta(minutes=MINUTES - 1)
     async with context.planned_anew():  # a plan for any time reads all jobs
         rows = await context.fetch(
-            "activity/read_queues", queue=queue, since=since, until=now + MINUTE, most=MOST_LIVE
+            "activity/read_queues",
+            queue=queue,
+            default_queue=DEFAULTS.queue,
+            since=since,
+            until=now + MINUTE,
+            most=MOST_LIVE,
         )
     found = Throughput(now, since)
     for row in rows:

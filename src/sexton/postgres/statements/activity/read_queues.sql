@@ -11,7 +11,7 @@ found as (
     from sexton.queue_activity
     where minute >= :since and namespace = :namespace
     union all
-    select coalesce(job.options ->> 'queue', 'default'), each.minute, each.fired, each.ended
+    select coalesce(job.options ->> 'queue', :default_queue::text), each.minute, each.fired, each.ended
     from sexton.history as h
     join sexton.jobs as job on job.id = h.job_id
     cross join lateral (

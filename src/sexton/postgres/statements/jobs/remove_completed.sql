@@ -1,5 +1,5 @@
--- One-off jobs are deleted when their last run ended as long ago as they are to be kept; their names still lead to their
--- history. Deleted ones go once no history of them is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
+-- One-off jobs are deleted when their last run ended as long ago as they are to be kept (:keep_completed_seconds, if they do
+-- not say it); their names still lead to their history. Deleted ones go once no history of them is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
 -- both still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not read.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 completed as materialized (
@@ -8,7 +8,7 @@ completed as materialized (
     where job.status = 'completed'
         and job.kind = 'once'
         and (job.completed_at at time zone 'UTC') + make_interval(
-            secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, 86400)
+            secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, :keep_completed_seconds::float8)
         ) <= (select now at time zone 'UTC' from moment)
         and not exists (select from sexton.runs as run where run.job_id = job.id)
         and not exists (select from sexton.dead as dead where dead.job_id = job.id)
@@ -16,7 +16,7 @@ completed as materialized (
             select from sexton.history as ended
             where ended.job_id = job.id
                 and ended.recorded_at > (select now from moment) - make_interval(
-                    secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, 86400)
+                    secs => coalesce((job.options ->> 'keep_completed_seconds')::float8, :keep_completed_seconds::float8)
                 )
         )
     limit :limit
