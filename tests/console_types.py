@@ -24,7 +24,25 @@ def text() -> str:
     sent = _sent(document)
     types = "".join(_declared(name, schemas[name], name in sent) for name in sorted(schemas))
     entries = "".join(_operations(document["paths"]))
-    return f"{HEADER}\n{types}\nexport interface Operations {{\n{entries}}}\n"
+    fields = _fields(schemas["JobSpec"])
+    return f"{HEADER}\n{types}\n{fields}\nexport interface Operations {{\n{entries}}}\n"
+
+
+def _fields(schema: dict[str, Any]) -> str:
+    """The defaults and ranges of the fields of a job, which the form of a job shows."""
+    lines = []
+    for name, field in schema["properties"].items():
+        kinds = [field, *field.get("anyOf", [])]
+        known = {
+            mine: found[0]
+            for mine, theirs in (("default", "default"), ("min", "minimum"), ("max", "maximum"))
+            if (found := [kind[theirs] for kind in kinds if theirs in kind])
+        }
+        if known:
+            told = ", ".join(f"{mine}: {json.dumps(value)}" for mine, value in known.items())
+            lines.append(f"  {name}: {{ {told} }},\n")
+    what = "/** The defaults and ranges of the fields of a job. */\n"
+    return f"{what}export const JOB_FIELDS = {{\n{''.join(lines)}}} as const\n"
 
 
 def _sent(document: dict[str, Any]) -> set[str]:

@@ -71,10 +71,6 @@ export function keepSent(address: string, body: unknown, headers: Record<string,
   for (const [old, { at }] of sent) if (performance.now() - at > SHARED_SECONDS * 1000) sent.delete(old)
 }
 
-export function currentNamespace(): string | null {
-  return session.namespace
-}
-
 export async function call<N extends Name>(name: N, options: Options<N>): Promise<Of<N>['answer']> {
   return (await read(name, options)).body as Of<N>['answer']
 }

@@ -2326,6 +2326,44 @@ export interface ZoneFound {
   abbreviation: string
 }
 
+/** The defaults and ranges of the fields of a job. */
+export const JOB_FIELDS = {
+  timezone: { default: null },
+  kind: { default: null },
+  anchor: { default: null },
+  gap: { default: null },
+  fold: { default: null },
+  seconds: { default: null },
+  starts_at: { default: null },
+  ends_at: { default: null },
+  exclude: { default: [] },
+  target: { default: null },
+  payload: { default: null },
+  queue: { default: "default" },
+  priority: { default: 2, min: 0, max: 3 },
+  max_retries: { default: 3, min: 0, max: 100 },
+  retry_backoff: { default: "exponential" },
+  retry_base_seconds: { default: 60, min: 0, max: 2592000 },
+  retry_max_seconds: { default: 3600, min: 0, max: 2592000 },
+  retry_jitter: { default: "none" },
+  timeout_seconds: { default: 300, min: 1, max: 2592000 },
+  missed_window: { default: null },
+  max_missed: { default: 100, min: 0, max: 10000 },
+  catch_up_seconds: { default: null, min: 0, max: 316224000 },
+  grace_seconds: { default: 60, min: 0, max: 86400 },
+  overlap: { default: "ALLOW" },
+  jitter_seconds: { default: 0, min: 0, max: 86400 },
+  expires_seconds: { default: null, min: 1, max: 316224000 },
+  max_runs: { default: null, min: 1, max: 2147483647 },
+  idempotency_key_template: { default: null },
+  concurrency_key: { default: null },
+  dead_letter_target: { default: null },
+  keep_completed_seconds: { default: 86400, min: 0, max: 316224000 },
+  labels: { default: {} },
+  description: { default: null },
+  owner: { default: null },
+} as const
+
 export interface Operations {
   'POST /jobs': {
     path: null

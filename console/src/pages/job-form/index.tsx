@@ -7,7 +7,7 @@ import { useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { ApiError, call, callExact } from '@/api/client'
 import { writeExact } from '@/api/exact'
-import type { JobSpec, JobView, PreviewInCompany, Trial } from '@/api/schema'
+import { JOB_FIELDS, type JobSpec, type JobView, type PreviewInCompany, type Trial } from '@/api/schema'
 import { locale, t, tn } from '@/i18n'
 import { errorAt, FieldError, parsedAt } from '@/parts/field'
 import { browserZone, duration, shortly, validZone } from '@/parts/instant'
@@ -57,8 +57,10 @@ export default function JobForm() {
 }
 
 const EMPTY: Draft = {
-  name: '', schedule: '', timezone: null, targetKind: 'handler', handler: '', url: '', method: 'POST', targetJson: '{}', payload: '', queue: 'default', max_retries: 3, timeout_seconds: 300,
-  overlap: 'ALLOW', missed_window: null, jitter_seconds: 0, grace_seconds: 60, expires_seconds: null, gap: null, fold: null, priority: 2, labels: [], description: '', owner: '',
+  name: '', schedule: '', timezone: null, targetKind: 'handler', handler: '', url: '', method: 'POST', targetJson: '{}', payload: '', queue: JOB_FIELDS.queue.default,
+  max_retries: JOB_FIELDS.max_retries.default, timeout_seconds: JOB_FIELDS.timeout_seconds.default, overlap: JOB_FIELDS.overlap.default, missed_window: null,
+  jitter_seconds: JOB_FIELDS.jitter_seconds.default, grace_seconds: JOB_FIELDS.grace_seconds.default, expires_seconds: null, gap: null, fold: null, priority: JOB_FIELDS.priority.default, labels: [],
+  description: '', owner: '',
 }
 
 export function draftOf(job: JobView): Draft {
@@ -157,10 +159,10 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
                 <div className={classes.grid}>
                   <Select label={t('If the run before has not ended')} description={overlapText(draft.overlap)} allowDeselect={false} data={['ALLOW', 'SKIP', 'QUEUE_ONE', 'CANCEL_RUNNING']} value={draft.overlap} onChange={(value) => set('overlap')(value ?? 'ALLOW')} error={fieldError('overlap')} />
                   <Select label={t('Times that were missed')} description={missedText(draft.missed_window)} clearable data={['SKIP', 'RUN_ONCE', 'RUN_ALL']} value={draft.missed_window} onChange={set('missed_window')} error={fieldError('missed_window')} />
-                  <NumberInput label={t('Retries')} description={t('Tries after the first one.')} min={0} max={100} value={draft.max_retries} onChange={(value) => set('max_retries')(Number(value))} error={fieldError('max_retries')} />
-                  <NumberInput label={t('Timeout, seconds')} description={t('How long a try may take.')} min={1} value={draft.timeout_seconds} onChange={(value) => set('timeout_seconds')(Number(value))} error={fieldError('timeout_seconds')} />
-                  <NumberInput label={t('Spread, seconds')} description={t('A fixed offset of its own within this time.')} min={0} value={draft.jitter_seconds} onChange={(value) => set('jitter_seconds')(Number(value))} error={fieldError('jitter_seconds')} />
-                  <NumberInput label={t('Expires, seconds')} description={t('Not worth starting later than this. Empty: never.')} min={1} value={draft.expires_seconds ?? ''} onChange={(value) => set('expires_seconds')(value === '' ? null : Number(value))} error={fieldError('expires_seconds')} />
+                  <NumberInput label={t('Retries')} description={t('Tries after the first one.')} min={JOB_FIELDS.max_retries.min} max={JOB_FIELDS.max_retries.max} value={draft.max_retries} onChange={(value) => set('max_retries')(Number(value))} error={fieldError('max_retries')} />
+                  <NumberInput label={t('Timeout, seconds')} description={t('How long a try may take.')} min={JOB_FIELDS.timeout_seconds.min} value={draft.timeout_seconds} onChange={(value) => set('timeout_seconds')(Number(value))} error={fieldError('timeout_seconds')} />
+                  <NumberInput label={t('Spread, seconds')} description={t('A fixed offset of its own within this time.')} min={JOB_FIELDS.jitter_seconds.min} value={draft.jitter_seconds} onChange={(value) => set('jitter_seconds')(Number(value))} error={fieldError('jitter_seconds')} />
+                  <NumberInput label={t('Expires, seconds')} description={t('Not worth starting later than this. Empty: never.')} min={JOB_FIELDS.expires_seconds.min} value={draft.expires_seconds ?? ''} onChange={(value) => set('expires_seconds')(value === '' ? null : Number(value))} error={fieldError('expires_seconds')} />
                   <Select label={t('Clock goes forward')} description={t('A local time that does not exist.')} clearable data={['after', 'shift', 'skip']} value={draft.gap} onChange={set('gap')} error={fieldError('gap')} />
                   <Select label={t('Clock goes back')} description={t('A local time that happens twice.')} clearable data={['first', 'second', 'both']} value={draft.fold} onChange={set('fold')} error={fieldError('fold')} />
                   <TextInput label={t('Queue')} description={t('Which workers may take it.')} {...text('queue')} error={fieldError('queue')} />

@@ -1,23 +1,20 @@
 /** A job as people type it elsewhere. Only what differs from the defaults is written. */
 import { ExactNumber, writeExact } from '@/api/exact'
-import type { JobSpec, JobView } from '@/api/schema'
+import { JOB_FIELDS, type JobView } from '@/api/schema'
 
 // What the server adds to a definition.
 const STATE = new Set([
   'job_id', 'status', 'revision', 'next_run_at', 'next_run_local', 'moved_from', 'last_run_at', 'last_outcome', 'paused_reason', 'paused_until', 'app', 'problem', 'created_at',
   'updated_at', 'completed_at', 'warnings', 'strip', 'words',
 ])
-const DEFAULTS: Partial<Record<keyof JobSpec, unknown>> = {
-  queue: 'default', priority: 2, max_retries: 3, retry_backoff: 'exponential', retry_base_seconds: 60, retry_max_seconds: 3600, retry_jitter: 'none', timeout_seconds: 300, max_missed: 100,
-  grace_seconds: 60, overlap: 'ALLOW', jitter_seconds: 0, keep_completed_seconds: 86_400, exclude: [], labels: {},
-}
+const DEFAULTS = new Map<string, unknown>(Object.entries(JOB_FIELDS).map(([name, field]) => [name, field.default]))
 
 /** The fields of the definition that someone chose. `kind`, `anchor` and policies that were worked out stay if they are there. */
 export function definitionOf(job: JobView): Record<string, unknown> {
   const made: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(job)) {
     if (STATE.has(name) || value === null || value === undefined) continue
-    if (writeExact(value, 0) === writeExact(DEFAULTS[name as keyof JobSpec], 0) && name in DEFAULTS) continue
+    if (DEFAULTS.has(name) && writeExact(value, 0) === writeExact(DEFAULTS.get(name), 0)) continue
     made[name] = value
   }
   return made
