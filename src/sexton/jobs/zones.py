@@ -1,7 +1,7 @@
 """Records the clock changes of the zones that jobs are planned with.
 
 The first job of a zone records the zone in the same transaction. When another zone database is installed,
-`replanning` compares it with this record to find the timers that move.
+`engine.upkeep.replanner` compares it with this record to find the timers that move.
 """
 
 from __future__ import annotations

@@ -14,17 +14,13 @@ depends on the wheels alone: every few seconds a query finds overdue timers that
 The races it must win:
 
 - Another node has taken a shard meanwhile. The statement refuses the whole batch (see `engine.cluster`), and
-the
-  scheduler reads everything again.
+  the scheduler reads everything again.
 - A caller edits a job while it fires. Both lock the timer, and the firing compares its revision. A batch
-waits half a
-  second for a lock; then the jobs that are not locked fire without the others.
+  waits half a second for a lock; then the jobs that are not locked fire without the others.
 - An answer is lost. The scheduler does not know whether the statement was carried out, so it reads everything
-again. A
-  firing has moved its timers, so it does not happen twice.
+  again. A firing has moved its timers, so it does not happen twice.
 - The clock of this machine is wrong. The scheduler uses the database's time, and the statement fires only
-timers that
-  are due on the database's clock.
+  timers that are due on the database's clock.
 
 What breaks it: work that blocks the event loop for longer than the lease, since the same loop renews it: then
 another node takes the shards. So the scheduler never runs user code and never waits for a run, a schedule has
