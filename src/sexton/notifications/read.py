@@ -13,7 +13,7 @@ from sexton.jobs.moment import display
 from sexton.model import encode_id
 from sexton.notifications.filter import MessageFilter, MessageOrder, MessageSort, campaign_number
 from sexton.notifications.model import CAMPAIGN, MESSAGE, MessageStatus
-from sexton.postgres.estimate import MOST_EXACT, Total
+from sexton.postgres.estimate import MOST_EXACT, Total, expected
 from sexton.postgres.page import Page, make_page
 from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
@@ -140,9 +140,8 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
         found, cut = row["found"], row["looked"] == most
         if not cut or chosen.searching:
             return Total(found, estimated=cut)
-        text, arguments = context.prepared(order.statement, most=None, limit=None, **asked)
-        plan = await context.open.fetchval(f"explain (format json) {text}", *arguments)
-    return Total(max(found, int(msgspec.json.decode(plan)[0]["Plan"]["Plan Rows"])), estimated=True)
+        rows = await expected(context, order.statement, most=None, limit=None, **asked)
+    return Total(max(found, rows), estimated=True)
 
 
 async def rows_of(context: Context, numbers: Sequence[int]) -> list[asyncpg.Record]:
