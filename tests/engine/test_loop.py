@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
+import pytest
+
 from sexton.engine.loop import Loop
 from sexton.errors import Unavailable
 
@@ -56,3 +58,18 @@ async def test_one_whose_task_has_ended_is_not_healthy_however_recent_its_tick()
     with contextlib.suppress(asyncio.CancelledError):
         await loop._task
     assert not loop.healthy()
+
+
+async def test_an_error_at_its_end_is_logged_and_keeps_nothing_else_from_stopping(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Last(Round):
+        async def teardown(self) -> None:
+            raise OSError("the disk is full")
+
+    loop = Last()
+    loop.start()
+    await loop.once_more()
+    await loop.stop()
+    assert "round did not end in good order" in caplog.text
+    assert "the disk is full" in caplog.text

@@ -102,7 +102,11 @@ class Loop(ABC):
                 self._back_off()
                 log.exception("%s failed; trying again in %.1f s", self.name, self._sleep)
             await self._wait(self._sleep)
-        await self.teardown()
+        try:
+            await self.teardown()
+        except Exception:
+            # Nor does one keep the other parts of a process from their end.
+            log.exception("%s did not end in good order", self.name)
 
     def _back_off(self) -> None:
         self.failures += 1

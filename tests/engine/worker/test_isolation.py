@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -117,6 +118,23 @@ async def test_a_process_that_ends_charges_exactly_the_run_that_was_in_it(
     assert (await store.history(run))["reason"] == "poison"
     await until(again)
     await ended(store, later)
+
+
+async def test_an_end_that_cannot_be_reported_is_logged(
+    store: Store, isolation: Isolation, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The lease of the process ends by itself, and the next process is not kept from starting."""
+
+    async def full(*_: object) -> None:
+        raise asyncpg.DiskFullError("no space left on device")
+
+    monkeypatch.setattr(module, "report_death", full)
+    over = asyncio.Event()
+    isolation.on_end = over.set
+    await suspect(store, "leave")
+    isolation.wanted()
+    await over.wait()
+    assert "could not report its end: no space left on device; its lease expires by itself" in caplog.text
 
 
 async def test_a_handler_that_cannot_be_loaded_there_is_told(

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import asyncpg
 import msgspec
 import pytest
 
@@ -895,3 +896,18 @@ def begun_descriptor() -> Iterator[int]:
     made = make_descriptor()
     yield made
     os.close(made)
+
+
+async def test_a_worker_stops_although_the_database_cannot_record_it(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def full(*_: object, **__: object) -> None:
+        raise asyncpg.DiskFullError("no space left on device")
+
+    worker = Worker(store.database, QUIET, {}, now=lambda: NOW)
+    await worker.start()
+    for step in ("drain", "leave"):
+        monkeypatch.setattr(worker.membership, step, full)
+    await worker.stop(0)
+    assert worker.state.node is None
+    assert "could not record that it leaves: no space left on device" in caplog.text

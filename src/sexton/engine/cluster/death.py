@@ -7,14 +7,17 @@ handlers. A process that was killed was ended from outside; its runs are probabl
 
 from __future__ import annotations
 
-import logging
 import signal
 from dataclasses import dataclass
 
+import asyncpg
+
 from sexton.engine.begun import Begun
+from sexton.errors import SextonError
 from sexton.postgres.database import Database
 
-log = logging.getLogger("sexton")
+# What may keep the report from the database. The lease of the worker ends by itself then.
+UNREPORTED = (SextonError, TimeoutError, asyncpg.PostgresError)
 
 # The signals of a process that has failed by itself.
 _NAMES = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP")

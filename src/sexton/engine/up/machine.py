@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sexton.connections.loopback import is_loopback
 from sexton.engine import crash
 from sexton.engine.begun import make_descriptor, take_begun
-from sexton.engine.cluster.death import end_of, report_death
+from sexton.engine.cluster.death import UNREPORTED, end_of, report_death
 from sexton.engine.cluster.egress import decide_egress
 from sexton.engine.up.directory import DataDirectory, Up
 from sexton.engine.up.listen import address_of, answers, listen
@@ -28,6 +28,7 @@ from sexton.errors import Conflict, SextonError, Unavailable
 from sexton.postgres.database import Database, patiently
 from sexton.postgres.migrate import migrate, require_migrated, require_shards
 from sexton.postgres.server import PrivateServer, default_data_directory
+from sexton.postgres.servers import reason
 from sexton.postgres.transaction import Context
 from sexton.security.access import own_name, own_user, require_keys
 from sexton.security.principal import owner
@@ -214,8 +215,8 @@ async def _report_end(url: str, schema: str, descriptor: int, code: int) -> bool
     try:
         async with asyncio.timeout(TELL_SECONDS), _database(url, schema) as database:
             await report_death(database, begun, end_of(code))
-    except (Unavailable, TimeoutError) as error:
-        log.warning("could not report the end of a worker: %s; its lease expires by itself", error)
+    except UNREPORTED as error:
+        log.warning("could not report the end of a worker: %s; its lease expires by itself", reason(error))
     return True
 
 

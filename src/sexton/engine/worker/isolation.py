@@ -26,9 +26,10 @@ import msgspec
 from sexton import clock
 from sexton.config import Settings
 from sexton.engine.begun import Begun, make_descriptor, take_begun
-from sexton.engine.cluster.death import ProcessEnd, end_of, report_death
+from sexton.engine.cluster.death import UNREPORTED, ProcessEnd, end_of, report_death
 from sexton.errors import SextonError
 from sexton.postgres.database import Database
+from sexton.postgres.servers import reason
 from sexton.targets.handler import BUILT_IN, HandlerKind, split_name
 
 log = logging.getLogger("sexton")
@@ -228,8 +229,8 @@ class Isolation:
             log.error("an isolated process with suspected runs has ended: %s", end.how)
         try:
             await report_death(self._database, begun, end)
-        except SextonError as error:
-            log.warning("could not report its end: %s; its lease expires by itself", error.message)
+        except UNREPORTED as error:
+            log.warning("could not report its end: %s; its lease expires by itself", reason(error))
 
     def _order(self, begun: int, answer: int) -> IsolationOrder:
         """The order for a process: the same settings, without a broker, since only PostgreSQL knows

@@ -7,6 +7,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import datetime
 
+import asyncpg
+
 from sexton.config import EVERY, Settings
 from sexton.engine.cluster.application import Application
 from sexton.engine.cluster.database_clock import DatabaseClock
@@ -34,6 +36,7 @@ from sexton.engine.worker.watcher import STOP_PATIENCE_SECONDS, Watcher
 from sexton.engine.worker.wear import Wear
 from sexton.errors import Unavailable
 from sexton.postgres.database import Database, patiently
+from sexton.postgres.servers import reason
 from sexton.targets.capture import Capture
 from sexton.targets.handler import BUILT_IN, Handler, HandlerKind, OpenHandlers, by_full_name
 from sexton.targets.http.outbound import Outbound
@@ -244,9 +247,9 @@ class Worker:
         try:
             async with self.queue.connection() as connection:
                 await step(self._database, on=connection)
-        except Unavailable as error:
+        except (Unavailable, asyncpg.PostgresError) as error:
             log.warning(
-                "worker: could not record that it leaves: %s; its lease expires by itself", error.message
+                "worker: could not record that it leaves: %s; its lease expires by itself", reason(error)
             )
 
     async def _wait_until_idle(self, seconds: float) -> bool:
