@@ -99,9 +99,10 @@ class Replica:
     async def _written(self) -> str | None:
         """How far the primary has written; None if the primary is away: then it helps to read the replica."""
         try:
-            async with self._primary.connection() as connection:
+            # A machine that is gone does not answer: the rest of the time is for the replica.
+            async with asyncio.timeout(PATIENCE_SECONDS / 2), self._primary.connection() as connection:
                 written: str = await connection.fetchval("select pg_current_wal_lsn()::text")
-        except Unavailable:
+        except (Unavailable, TimeoutError):
             return None
         return written
 
