@@ -129,6 +129,18 @@ def each_line(
     return made
 
 
+def check_ranges(
+    values: Mapping[str, Any], ranges: Mapping[str, tuple[float, float]], none: str, zero: str = ""
+) -> None:
+    """Refuse a number outside its range. The hint says that null is `none`, and of 0 also `zero`."""
+    for field, (least, most) in ranges.items():
+        value = values[field]
+        if value is not None and not least <= value <= most:
+            hint = f"give a number from {least:g} to {int(most):,}, or null for {none}"
+            hint += "" if value else zero
+            raise InvalidField("out_of_range", f"{field} is {value}", field=field, hint=hint)
+
+
 def cells_of(line: bytes) -> list[str]:
     """The cells of a line of CSV."""
     try:

@@ -20,7 +20,7 @@ from sexton.jobs.spec import LimitChanges, Limits
 from sexton.model import LONGEST_QUEUE
 from sexton.postgres.row import from_row
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_ranges, check_text, not_found
 
 MOST = 1_000_000
 MOST_COUNTED = 100_000
@@ -118,13 +118,7 @@ async def _set_paused(context: Context, name: str, paused: bool, reason: str | N
 
 def check_limits(limits: Mapping[str, Any]) -> None:
     """Refuse limits that are out of range or have no effect."""
-    for field, (least, most) in RANGES.items():
-        value = limits[field]
-        if value is not None and not least <= value <= most:
-            hint = f"give a number from {least:g} to {int(most):,}, or null for no limit"
-            if not value:
-                hint += "; to let nothing go, pause the queue"
-            raise InvalidField("out_of_range", f"{field} is {value}", field=field, hint=hint)
+    check_ranges(limits, RANGES, "no limit", zero="; to let nothing go, pause the queue")
     if limits["burst"] is not None and limits["rate"] is None:
         raise InvalidField(
             "needs_rate", "burst has no effect without a rate", field="burst", hint="give a rate too"

@@ -21,9 +21,9 @@ import msgspec
 from asyncpg import Record
 from msgspec import UNSET
 
-from sexton.errors import Conflict, InvalidField
+from sexton.errors import Conflict
 from sexton.postgres.transaction import SHARED, Context, command
-from sexton.refusal import about, check_text, not_found
+from sexton.refusal import about, check_ranges, check_text, not_found
 from sexton.security.quota_spec import RANGES, QuotaChanges, Quotas
 
 MOST_COUNTED = 100_000
@@ -72,11 +72,7 @@ async def change_quotas(context: Context, namespace: str, changes: QuotaChanges)
     if given.get("description"):
         check_text(given["description"], "description", 1000)
     wanted = {name: given.get(name, row[name]) for name in ("description", *RANGES)}
-    for name, (least, most) in RANGES.items():
-        value = wanted[name]
-        if value is not None and not least <= value <= most:
-            hint = f"give a number from {least:g} to {int(most):,}, or null for no quota"
-            raise InvalidField("out_of_range", f"{name} is {value}", field=name, hint=hint)
+    check_ranges(wanted, RANGES, "no quota")
     await context.execute("quotas/set", namespace=namespace, **wanted)
     before = {name: row[name] for name in wanted}
     context.changed("namespace.changed", namespace, namespace, before=before, after=wanted, namespace=SHARED)
