@@ -35,6 +35,15 @@ async def status(context: Context, schedule_id: str) -> str:
     return (await view(context, number)).status
 
 
+async def test_what_would_fail_is_said_when_it_is_planned(context: Context) -> None:
+    assert (await create_schedule(context, spec())).warnings == ["there is no post/1"]
+    await post(context)
+    assert (await create_schedule(context, spec(force=True))).warnings == []
+    told = await create_schedule(context, spec(force=True, version=7))
+    assert told.warnings == ["post/1 has no version 7"]
+    assert (await view(context, decode_id("c", told.schedule_id) or 0)).warnings == []
+
+
 async def test_it_goes_out_at_its_local_time(context: Context, engine: Engine) -> None:
     await post(context, versions=2)
     made = await create_schedule(context, spec(version=1))

@@ -2021,6 +2021,7 @@ export interface ScheduleView {
   release_id: string | null
   job_id: string | null
   revision: number
+  warnings: string[]
 }
 export interface SecretRef {
   secret: string

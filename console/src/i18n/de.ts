@@ -238,6 +238,7 @@ const de: Readonly<Record<string, string>> = {
   'It is encrypted and never shown again, and goes to these hosts only. Targets name it:': 'Es wird verschlüsselt, nie wieder gezeigt und geht nur an diese Rechner. Ziele nennen es:',
   'It is looked at again': 'Sie wird wieder angesehen',
   'It is not carried out.': 'Er wird nicht ausgeführt.',
+  'It is planned. As things are, it would fail: {why}': 'Es ist geplant. So wie es steht, würde es scheitern: {why}',
   'It is planned': 'Es ist geplant',
   'It is tried again by itself.': 'Es wird von selbst erneut versucht.',
   'It may have been moved. The search finds jobs, runs and pages: press /.': 'Sie kann verschoben worden sein. Die Suche findet Jobs, Läufe und Seiten: Taste /.',

@@ -103,6 +103,10 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     release_id: Annotated[str | None, about("The release that it goes out with.")] = None
     job_id: Annotated[str | None, about("The job that fires it.")] = None
     revision: Annotated[int, about("Grows with every change.")]
+    warnings: Annotated[
+        list[str],
+        about("When it is planned: why it would fail as things are, where the adapter is `builtin`."),
+    ] = []
 
 
 class WindowView(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,6 +173,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         window_id=row["window_id"] and encode_id("c", row["window_id"]),
         release_id=row["release_id"] and encode_id(RELEASE, row["release_id"]),
         job_id=row["job_id"] and encode_id("j", row["job_id"]),
+        warnings=[],
     )
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
+from sexton.content.foresight import warned
 from sexton.content.model import RELEASE, Action, Entity
 from sexton.content.plan import PlannedAction, insert, job_of, refused_time
 from sexton.content.read import ScheduleView, schedule_number, view
@@ -35,7 +36,7 @@ async def create_schedule(context: Context, spec: ScheduleSpec) -> ScheduleView:
     await hold_entity(context, plan.entity)
     if not spec.force:
         await check_conflicts(context, plan)
-    return await view(context, await insert(context, plan))
+    return await warned(context, plan, await view(context, await insert(context, plan)))
 
 
 def plan_of(spec: ScheduleSpec, actor: str) -> PlannedAction:

@@ -13,6 +13,7 @@ import asyncpg
 
 from sexton.clock import iso
 from sexton.content.conflict import check_conflicts, hold_entity
+from sexton.content.foresight import warned
 from sexton.content.model import Action, Entity, Left, NotYet
 from sexton.content.plan import PlannedAction, insert
 from sexton.content.read import ScheduleView, WindowView, view
@@ -60,7 +61,7 @@ async def create_window(context: Context, spec: WindowSpec) -> WindowView:
     number = await insert(context, opening)
     if not series:
         await insert(context, _closing(opening, number, ends))
-    opened = await view(context, number)
+    opened = await warned(context, opening, await view(context, number))
     closed = None if series else await _closing_view(context, number)
     return WindowView.of(opened, closed, opening.open_for)
 

@@ -13,7 +13,7 @@ import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
 /** What both forms have: the entity, the zone, a note, and a second try though it contradicts other plans. */
-function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean }) => Promise<unknown> }) {
+function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean }) => Promise<string[]> }) {
   const queries = useQueryClient()
   const [type, setType] = useState('post')
   const [id, setId] = useState('')
@@ -25,8 +25,8 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const send = async (force: boolean) => {
     setError(null)
     try {
-      await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
-      tell(t('It is planned'))
+      const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
+      tell(warnings.length ? t('It is planned. As things are, it would fail: {why}', { why: warnings.join('; ') }) : t('It is planned'))
       close()
       await queries.invalidateQueries({ queryKey: ['content'] })
     } catch (failure) {
@@ -59,7 +59,7 @@ export function PlanAction({ close }: { close: () => void }) {
   const [action, setAction] = useState<Action>('publish')
   const [local, setLocal] = useState('')
   return (
-    <Form title={t('Plan an action')} close={close} act={(common) => call('POST /content/schedules', { body: { ...common, action, local_time: local } })}>
+    <Form title={t('Plan an action')} close={close} act={(common) => call('POST /content/schedules', { body: { ...common, action, local_time: local } }).then((made) => made.warnings ?? [])}>
       <Group grow mt="sm" align="start">
         <Select label={t('Action')} allowDeselect={false} value={action} onChange={(value) => setAction((value ?? 'publish') as Action)} data={['publish', 'unpublish', 'archive'].map((value) => ({ value, label: t(value) }))} />
         <TextInput type="datetime-local" label={t('When')} required value={local} onChange={(event) => setLocal(event.currentTarget.value)} />
@@ -72,7 +72,7 @@ export function PlanWindow({ close }: { close: () => void }) {
   const [starts, setStarts] = useState('')
   const [ends, setEnds] = useState('')
   return (
-    <Form title={t('Plan a window')} close={close} act={(common) => call('POST /content/windows', { body: { ...common, starts, ends } })}>
+    <Form title={t('Plan a window')} close={close} act={(common) => call('POST /content/windows', { body: { ...common, starts, ends } }).then((made) => made.starts.warnings ?? [])}>
       <Group grow mt="sm" align="start">
         <TextInput type="datetime-local" label={t('Publish')} required value={starts} onChange={(event) => setStarts(event.currentTarget.value)} />
         <TextInput type="datetime-local" label={t('Unpublish')} required value={ends} onChange={(event) => setEnds(event.currentTarget.value)} />

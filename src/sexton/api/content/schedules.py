@@ -56,6 +56,7 @@ SCHEDULE: dict[str, Any] = {
     "release_id": None,
     "job_id": "j_1",
     "revision": 1,
+    "warnings": [],
 }
 WINDOW: dict[str, Any] = {
     "window_id": "c_1",
@@ -84,7 +85,8 @@ ENTITY: dict[str, Any] = {
 async def create_schedule(call: Call) -> Answer:
     """Publish, unpublish or archive an entity at a local time, once or by a rule. A local time that happens
     twice or not at all is refused with its candidates. A plan that contradicts another plan is refused unless
-    `force` is true."""
+    `force` is true. `warnings` say why it would fail as things are, for instance because there is no such
+    entity yet; of `builtin` only, because other adapters are asked over the network."""
     made = await schedule.create_schedule(call.context, call.json(ScheduleSpec))
     return Answer(made, headers={"Location": f"{PREFIX}/content/schedules/{made.schedule_id}"})
 

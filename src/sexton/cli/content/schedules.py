@@ -293,6 +293,8 @@ def show_schedule(found: dict[str, Any]) -> None:
     if found["needs_approval"] and not found["approved_by"]:
         rows["approval"] = f"needed: sexton content approve {found['schedule_id']}"
     show_fields(console(), rows.items())
+    for warning in found["warnings"]:
+        write(console(error=True), f"{warning}: as things are, it would fail", "yellow")
 
 
 def show_release(found: dict[str, Any]) -> None:
