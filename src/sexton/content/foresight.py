@@ -1,5 +1,6 @@
-"""Problems of a plan that are known when it is made. They do not refuse the plan: what is missing may come before
-its time.
+"""Problems of a plan that are known when it is made.
+
+They do not refuse the plan: what is missing may come before its time.
 
 Only `builtin` is asked: its entities are in this database, so it answers in the transaction of the plan. Any
 other adapter is asked over the network, for which no transaction may wait; releases ask it after theirs.
