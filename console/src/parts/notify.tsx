@@ -20,7 +20,7 @@ export function tellUndo(message: string, undo: () => Promise<unknown>): void {
     }
   }
   const id = notifications.show({
-    message: <span style={{ display: 'flex', alignItems: 'center', justifyContent: 'space-between', gap: 12 }}>{message}<Button variant="subtle" size="compact-sm" onClick={() => void back()}>{t('Undo')}</Button></span>,
+    message: <span style={{ display: 'flex', alignItems: 'center', justifyContent: 'space-between', gap: 12 }}>{message}<Button variant="subtle" size="compact-sm" style={{ flexShrink: 0 }} onClick={() => void back()}>{t('Undo')}</Button></span>,
     color: 'bronze',
     autoClose: 12_000,
     withBorder: true,

@@ -13,8 +13,10 @@ import pytest
 from sexton.engine import crash
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs import read as jobs
+from sexton.jobs.items import act_on_items
 from sexton.jobs.view import JobView
 from sexton.model import decode_id
+from sexton.notifications.bulk import WORKS, message_choice
 from sexton.notifications.campaigns import conducting, expansion
 from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import (
@@ -30,6 +32,9 @@ from sexton.notifications.channels.base import Accepted, Failed, Outgoing, Rejec
 from sexton.notifications.channels.configured import put_provider
 from sexton.notifications.channels.provider_spec import ProviderSpec
 from sexton.notifications.channels.table import provider_kinds
+from sexton.notifications.filter import MessageFilter
+from sexton.notifications.message import cancel_message
+from sexton.notifications.read import list_messages
 from sexton.notifications.sending.backlog import read_backlog, workers_needed
 from sexton.postgres.transaction import Context
 from sexton.runs.why import why
@@ -186,6 +191,23 @@ async def test_nothing_of_a_campaign_that_is_cancelled_before_its_time_stays_due
     assert await accounted(context, job) == [("fired", "fired on time; success")]
     await engine.advance(hours=3)
     assert mailbox.got == []
+
+
+async def test_messages_that_are_cancelled_one_by_one_are_counted(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    await add_recipients(engine.database, 6)
+    made = await create_campaign(context, spec(send_at=START + timedelta(minutes=5)))
+    await engine.advance(minutes=1)
+    refs = [each.notification_id for each in (await list_messages(context)).items]
+    await cancel_message(context, refs[0])
+    choice = message_choice(MessageFilter(), refs[1:3])
+    assert (await act_on_items(context, choice, WORKS["cancel"])).done == 2
+    shown = await get_campaign(context, made.campaign_id)
+    assert (shown.counts.cancelled, shown.counts.left, shown.counts.total) == (3, 3, 6)
+    await engine.advance(minutes=6)
+    shown = await get_campaign(context, made.campaign_id)
+    assert (shown.status, shown.counts.cancelled, shown.counts.sent) == (CampaignStatus.DONE, 3, 3)
 
 
 async def test_a_run_that_goes_on_conducts_whatever_its_number(

@@ -34,8 +34,7 @@ export function Recipients() {
     { label: t('Erase'), icon: <IconEraser size={14} />, color: 'var(--bad)', act: many(erasingRecipients()) },
   ] : []
   const columns = useMemo((): ColumnDef<RecipientView>[] => [
-    { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link>, meta: { sort: 'user_id' } },
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => (each.suppressed_at ? <Status status="suppressed" /> : '–') },
+    { id: 'id', header: () => t('Recipient'), cell: ({ row: { original: each } }) => <><Link to={pathOf(each.user_id)} className="link">{each.user_id}</Link>{each.suppressed_at && <> <Status status="suppressed" /></>}</>, meta: { sort: 'user_id' } },
     { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
     { id: 'phone', header: () => t('Phone'), cell: ({ row: { original: each } }) => each.phone ?? '–', meta: { hide: 'md' } },
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
