@@ -20,6 +20,10 @@ ZONE = "UTC"
 COUNTED = frozenset({"job", "trigger", "queue", "since", "until"})
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 MS = "milliseconds"  # as browsers write instants
+EVERYONE = {
+    "name": "hello", "template_id": "hello", "template_vars": {}, "audience": {"everyone": True},
+    "channel": ["email"], "topic": None, "timezone": None,
+}  # fmt: skip
 PREVIEW = {"schedule": "0 * * * *", "timezone": ZONE, "gap": None, "fold": None, "jitter_seconds": 0}
 
 
@@ -37,12 +41,14 @@ class PageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """`address` is the console's own; empty where a view is only opened by typing."""
+    """`address` is the console's own; empty where a view is only opened by typing. `counts`: it looks at every
+    recipient, so its time grows with their number, and is told apart from that of the others."""
 
     page: str
     name: str
     address: str
     questions: tuple[PageQuestion, ...]
+    counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +259,14 @@ def _products(of: Examples) -> Iterator[PageView]:
     ):  # fmt: skip
         yield _list("campaigns", name, f"{notifications}/campaigns", "/campaigns", {"limit": 100}, chosen)
     form = f"{notifications}/campaigns/new?template=hello"
-    yield _view("campaigns", "new", form, "/templates?limit=50", "/templates/hello")
+    new = _view("campaigns", "new", form, "/templates?limit=50", "/templates/hello")
+    yield new
+    asked = (
+        PageQuestion("/campaigns/preview", EVERYONE),
+        PageQuestion("/templates/hello/preview", {"channel": "email", "template_vars": {}}),
+    )
+    all_ = f"{form}&who=everyone"
+    yield PageView("campaigns", "new, to all recipients", all_, (*new.questions, *asked), counts=True)
     campaign = f"/campaigns/{of.campaign}"
     yield _view("campaigns", "one", notifications + campaign, campaign, f"{campaign}/progress")
     for name, chosen in (
