@@ -137,8 +137,8 @@ class Retry(msgspec.Struct, frozen=True):
 
 
 class Snooze(msgspec.Struct, frozen=True):
-    """A handler's way to ask to be run later: does not count as an attempt. Seconds, or a timedelta. With 0 it
-    is run again at once, as often as it asks: up to 50 times a second."""
+    """A handler's way to ask to be run later: does not count as an attempt. Seconds, or a timedelta. With
+    0 it is run again at once, as often as it asks: up to 50 times a second."""
 
     seconds: float | timedelta
 

@@ -76,6 +76,33 @@ def test_recipients_are_erased_only_with_a_reason_and_their_number(visit: Visit,
     assert ask(server, "GET", "/recipients") == []
 
 
+def test_recipients_are_suppressed_and_get_messages_again_by_undo(visit: Visit, server: Server) -> None:
+    for number in range(2):
+        ask(server, "PUT", f"/recipients/test-{number}", {"email": f"test-{number}@example.org"})
+    page = visit.open("/notifications/recipients?search=test-")
+    expect(page.get_by_role("link", name="test-1")).to_be_visible()
+    dialog = choose(page, "Suppress")
+    dialog.get_by_role("textbox", name="Reason").fill("asked by phone")
+    dialog.get_by_role("button", name="Suppress · 2 recipients").click()
+    expect(page.get_by_text("2 recipients were suppressed")).to_be_visible()
+    expect(page.get_by_role("row").get_by_text("suppressed", exact=True)).to_have_count(2)
+    reasons = {each["suppressed_reason"] for each in ask(server, "GET", "/recipients")}
+    assert reasons == {"asked by phone"}
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("It is as it was")).to_be_visible()
+    assert {each["suppressed_at"] for each in ask(server, "GET", "/recipients")} == {None}
+    page = visit.open("/notifications/recipients/test-0")
+    page.get_by_role("button", name="Suppress", exact=True).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Reason").fill("moved away")
+    dialog.get_by_role("button", name="Suppress · 1 recipient").click()
+    expect(page.get_by_text("Nothing is sent to this recipient")).to_be_visible()
+    expect(page.get_by_text("moved away")).to_be_visible()
+    page.get_by_role("button", name="Unsuppress", exact=True).click()
+    dialog.get_by_role("button", name="Unsuppress · 1 recipient").click()
+    expect(page.get_by_role("button", name="Suppress", exact=True)).to_be_visible()
+
+
 def test_planned_actions_are_moved_and_called_off_together(visit: Visit, server: Server) -> None:
     made = [plan(server, "banner", number) for number in range(2)]
     plan(server, "post", 1)

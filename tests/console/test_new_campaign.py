@@ -69,7 +69,7 @@ def test_a_campaign_is_planned_and_started(visit: Visit, server: Server) -> None
     assert (made["template_vars"], made["channels"]) == ({"shop": "Ace"}, ["email"])
 
     page.get_by_role("button", name="Start", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Start", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Start · 3 recipients").click()
     expect(page.locator("h1 ~ * >> text=scheduled").first).to_be_visible()
 
 
@@ -123,3 +123,33 @@ def test_saving_again_after_a_lost_answer_makes_no_second_campaign(visit: Visit,
 def choose(page: Page, label: str, option: str) -> None:
     page.get_by_role("combobox", name=label, exact=True).click()
     page.get_by_role("option", name=option).click()
+
+
+@pytest.mark.usefixtures("crowd")
+def test_a_query_says_to_whom_and_the_campaign_is_started_before_its_time(
+    visit: Visit, server: Server
+) -> None:
+    page = visit.open("/notifications/campaigns/new?template=spring")
+    page.get_by_role("textbox", name="Name", exact=True).fill("spring sale")
+    page.get_by_role("textbox", name="shop").fill("Ace")
+    page.get_by_role("radio", name="An SQL query").check()
+    query = page.get_by_role("textbox", name="Query", exact=True)
+    preview = page.get_by_role("region", name="Who gets it, and when")
+    query.fill("drop table customers")
+    query.blur()
+    expect(preview.get_by_text("the query does not begin with SELECT or WITH")).to_be_visible()
+    query.fill("select user_id from (values ('kim'), ('max')) as customers (user_id)")
+    query.blur()
+    expect(preview.get_by_text("2 recipients")).to_be_visible()
+    page.get_by_label("Date and time").fill("2099-03-14T08:00")
+    page.get_by_role("button", name="Plan it for its time").click()
+    expect(page.get_by_role("heading", name="spring sale")).to_be_visible()
+    page.get_by_role("button", name="Start now").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("It goes out at once to 2 recipients, 1 cannot be reached")
+    expect(dialog).to_contain_text("Its time counts no more: 2099-03-14 08:00")
+    dialog.get_by_role("button", name="Start now · 2 recipients").click()
+    expect(page.get_by_text("done", exact=True).first).to_be_visible()
+    [made] = ask(server, "GET", "/campaigns")
+    assert (made["counts"]["sent"], made["counts"]["suppressed"]) == (1, 1)
+    assert ask(server, "GET", f"/jobs/{made['job_id']}")["next_run_at"] is None

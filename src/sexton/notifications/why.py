@@ -6,6 +6,7 @@ The usual steps come from its row: scheduled, submitted, sent. Unusual ones have
 from __future__ import annotations
 
 from datetime import datetime
+from itertools import accumulate
 from typing import Annotated, Any
 
 import asyncpg
@@ -49,13 +50,11 @@ async def why(context: Context, ref: str) -> NotificationWhy:
     zone = row["timezone"] or "UTC"
     campaign = await CampaignHold.read(context, row)
     held = [] if campaign is None else campaign.lines()
-    told = [_scheduled(row), *held, *(_event(row, each) for each in events), *_ordinary(row)]
+    told = _in_order(held, [_event(row, each) for each in events], _ordinary(row))
     lines = [
         WhyLine(at=at, local=display(at, zone), kind=kind, text=text, detail=detail)
-        for at, kind, text, detail in sorted(told[1:], key=lambda line: line[0])
+        for at, kind, text, detail in (_scheduled(row), *told)
     ]
-    at, kind, text, detail = told[0]
-    lines.insert(0, WhyLine(at=at, local=display(at, zone), kind=kind, text=text, detail=detail))
     shown = view_of(row)
     return NotificationWhy(
         notification_id=shown.notification_id,
@@ -67,6 +66,14 @@ async def why(context: Context, ref: str) -> NotificationWhy:
 
 
 Told = tuple[datetime, str, str, dict[str, Any]]
+
+
+def _in_order(before: list[Told], events: list[Told], after: list[Told]) -> list[Told]:
+    """By time; events keep the order in which they were written, also where the clock was set back."""
+    latest = accumulate((at for at, *_ in events), max)
+    times = [*(at for at, *_ in before), *latest, *(at for at, *_ in after)]
+    placed = zip(times, [*before, *events, *after], strict=True)
+    return [each for _, each in sorted(placed, key=lambda place: place[0])]
 
 
 def _scheduled(row: asyncpg.Record) -> Told:

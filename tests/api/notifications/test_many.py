@@ -196,6 +196,23 @@ async def test_a_message_that_was_called_off_is_restored(api: Api, database: Dat
     assert (wrong.status, wrong.json()["field"]) == (422, "filter.status")
 
 
+async def test_what_happened_is_told_in_its_order_though_the_clock_was_set_back(
+    api: Api, database: Database
+) -> None:
+    await prepare(api)
+    ids = [(await schedule(api))["notification_id"]]
+    for action in ("cancel", "restore"):
+        assert (await act(api, "notifications", action, {"ids": ids})).json()["ids"] == ids
+    async with database.connection() as connection:
+        await connection.execute(
+            database.sql(
+                "update sexton.message_events set at = at - interval '1 minute' where kind = 'restored'"
+            )
+        )
+    why = (await api("GET", f"/notifications/{ids[0]}/why")).json()
+    assert [line["kind"] for line in why["lines"]] == ["scheduled", "cancelled", "restored"]
+
+
 async def test_roles_are_those_of_the_single_operations(database: Database) -> None:
     async with serve(database, Settings(api_keys=CONFIGURED)) as api:
         keys = {role: await make_key(api, role) for role in (Role.VIEWER, Role.EDITOR, Role.OPERATOR)}

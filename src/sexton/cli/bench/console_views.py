@@ -41,8 +41,8 @@ class PageQuestion:
 
 @dataclass(frozen=True, slots=True)
 class PageView:
-    """`address` is the console's own; empty where a view is only opened by typing. `counts`: it looks at every
-    recipient, so its time grows with their number, and is told apart from that of the others."""
+    """`address` is the console's own; empty where a view is only opened by typing. `counts`: it looks at
+    every recipient, so its time grows with their number, and is told apart from that of the others."""
 
     page: str
     name: str
