@@ -43,6 +43,8 @@ from sexton.schedules.parse import takes_anchor
 from sexton.schedules.zone import WIDEST, Fold
 
 DAY = timedelta(days=1)
+# The missed_window of a job that does not set one.
+USUAL_WINDOW = MissedWindow.RUN_ONCE
 MICROSECOND = timedelta(microseconds=1)
 # Up to this late an occurrence is on time, however short its grace, because firing itself takes time.
 ON_TIME = timedelta(seconds=1)
@@ -64,7 +66,7 @@ class MissedPolicy:
     @classmethod
     def of(cls, spec: JobSpec, catch_up_seconds: float | None = None) -> MissedPolicy:
         """`catch_up_seconds` is the default of the cluster, for a job without its own."""
-        window = spec.missed_window or MissedWindow.RUN_ONCE
+        window = spec.missed_window or USUAL_WINDOW
         seconds = catch_up_seconds if spec.catch_up_seconds is None else spec.catch_up_seconds
         catch_up = None if seconds is None else timedelta(seconds=seconds)
         if catch_up is None and window is MissedWindow.RUN_ALL:

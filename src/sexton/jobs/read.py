@@ -16,12 +16,12 @@ from sexton.errors import InvalidField, SextonError
 from sexton.jobs.change import find
 from sexton.jobs.filter import JobFilter
 from sexton.jobs.moment import local_iso
-from sexton.jobs.planning import after_pause, move_of
+from sexton.jobs.planning import USUAL_WINDOW, after_pause, move_of
 from sexton.jobs.soonest import soonest
 from sexton.jobs.stored import StoredJob, fields_of, target_of
 from sexton.jobs.timing import make_schedule
 from sexton.jobs.view import JobView
-from sexton.model import JobStatus, MissedWindow, encode_id
+from sexton.model import JobStatus, encode_id
 from sexton.postgres.estimate import Total, total
 from sexton.postgres.page import (
     MOST_BYTES,
@@ -174,7 +174,7 @@ async def _last_runs(context: Context, rows: Sequence[asyncpg.Record]) -> dict[i
 def show(row: Mapping[str, Any]) -> JobView:
     next_at = row["next_at"] if row["status"] == JobStatus.ACTIVE else _after_pause(row)
     fields = fields_of(row)
-    fields["missed_window"] = fields.get("missed_window") or MissedWindow.RUN_ONCE.value
+    fields["missed_window"] = fields.get("missed_window") or USUAL_WINDOW.value
     runs = [at for at in (row["live_at"], row["last_run_at"]) if at is not None]
     move = move_of(row)
     return msgspec.convert(

@@ -124,7 +124,7 @@ class Supervisor:
                 # The system has no process or memory to spare. What runs goes on meanwhile.
                 if first:
                     raise
-                ended = f"cannot be started: {error.strerror}"
+                ended = f"cannot be started: {error.strerror or error}"
             else:
                 lived = clock.monotonic() - began
                 if self._stopping.is_set():
