@@ -104,8 +104,9 @@ def follow_runs(client: Client, job: dict[str, Any], as_json: bool) -> int:
     seen: set[str] = set()
     while True:
         try:
-            runs = client.ask(routes.LIST_JOB_RUNS, job["job_id"], limit=100)
+            # First the status: the runs of a job that was completed before they are asked for are all there.
             status = client.ask(routes.GET_JOB, job["job_id"])["status"]
+            runs = client.ask(routes.LIST_JOB_RUNS, job["job_id"], limit=100)
         except Unavailable as error:
             write(console(error=True), f"{error.message}; trying again", "yellow")
             clock.block(4 * POLL_SECONDS)
