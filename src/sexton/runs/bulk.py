@@ -24,6 +24,7 @@ from sexton.postgres.transaction import Context, command, query
 from sexton.refusal import check_text, not_found
 from sexton.runs.count import count_runs
 from sexton.runs.filter import ENDED, LIVE, RunFilter
+from sexton.runs.many import unreadable
 from sexton.runs.read import list_runs, run_number
 from sexton.runs.tally import RunRefusal, RunTally, SampledRun
 from sexton.runs.trigger import run_locked
@@ -146,6 +147,8 @@ async def _again(context: Context, named: Sequence[str], cursor: str | None) -> 
         if row["job_id"] not in held or held[row["job_id"]].job.status == JobStatus.DELETED:
             job = encode_id("j", row["job_id"])
             verdicts[each] = Conflict("job_deleted", f"job {job} is deleted", hint="restore it")
+        elif (error := unreadable(held[row["job_id"]])) is not None:
+            verdicts[each] = error
     ready = [each for each in wanted if each not in verdicts]
     if ready:
         payloads = [

@@ -85,7 +85,7 @@ async def act(
     if not rows:
         return Tally()
     jobs = await hold_timers(context, rows)
-    unread = {held.job.id: error for held in jobs if (error := _unreadable(held)) is not None}
+    unread = {held.job.id: error for held in jobs if (error := unreadable(held)) is not None}
     readable = [held for held in jobs if held.job.id not in unread]
     done = await work(context, readable) if readable else []
     verdicts = dict(zip((held.job.id for held in readable), done, strict=True)) | unread
@@ -137,7 +137,7 @@ def _range(context: Context, chosen: JobFilter, after: str | None, through: str 
     }
 
 
-def _unreadable(held: LockedJob) -> SextonError | None:
+def unreadable(held: LockedJob) -> SextonError | None:
     """The error for a definition that this version cannot read. It must not stop the other jobs."""
     try:
         _ = held.job.spec

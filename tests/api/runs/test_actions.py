@@ -81,6 +81,21 @@ async def test_some_are_named(api: Api) -> None:
     assert counted["matched"] == 2
 
 
+async def test_the_runs_of_a_job_that_cannot_be_read_do_not_keep_the_others(
+    api: Api, database: Database
+) -> None:
+    runs = [*await start(api, 1), *await start(api, 1, name="other")]
+    await act(api, "cancel", filter={"ids": runs})
+    await Store(database).execute(
+        """update sexton.jobs set options = '{"priority": "high"}' where name = 'report'"""
+    )
+    again = (await act(api, "again", filter={"ids": runs})).json()
+    assert (again["done"], [(each["code"], each["sample"]) for each in again["refused"]]) == (
+        1,
+        [("unreadable_job", [runs[0]])],
+    )
+
+
 async def test_runs_that_must_not_overlap_are_made_once(api: Api) -> None:
     """Two ended runs of one job, of which only one may be live."""
     await api("POST", "/jobs", {**JOB, "overlap": "SKIP"})
