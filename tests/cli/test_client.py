@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -81,3 +83,32 @@ def test_where_the_server_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert find_url() == "http://127.0.0.1:7391"
     monkeypatch.setenv("SEXTON_URL", "http://elsewhere:1")
     assert find_url() == "http://elsewhere:1"
+
+
+class Proxy(BaseHTTPRequestHandler):
+    """Its server is away."""
+
+    def do_GET(self) -> None:
+        self.send_response(502)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", "15")
+        self.end_headers()
+        self.wfile.write(b"<h1>Sorry!</h1>")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_an_error_of_a_proxy_is_told_as_what_it_is() -> None:
+    with HTTPServer(("127.0.0.1", 0), Proxy) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with Client(f"http://127.0.0.1:{server.server_port}", key="x") as client:
+                for ask in (client.get, lambda path: list(client.parts(path))):
+                    with pytest.raises(Unavailable) as refused:
+                        ask("/jobs")
+                    assert "status 502" in refused.value.message
+        finally:
+            server.shutdown()
+            thread.join()

@@ -119,6 +119,7 @@ def test_the_life_of_a_job(sexton: Sexton) -> None:
         (("jobs", "add", "a", "--schedule", "61 * * * *"), "^"),
         (("jobs", "add", "--file", "/nowhere"), "cannot be read"),
         (("jobs", "pause", "a", "--until", "soon"), "-2h"),
+        (("runs", "list", "--since", "-9999999999d"), "-2h"),
         (("dead", "redrive"), "--all"),
         (("runs", "list", "--status", "asleep"), "pending"),
         (("migrate", "--check", "--print"), "given together"),

@@ -31,6 +31,17 @@ describe('server-sent events', () => {
     feed.close()
   })
 
+  it('that are refused because the session has ended make the page ask for its session, which leads to the sign-in', async () => {
+    const queries = new QueryClient()
+    const marked = vi.spyOn(queries, 'invalidateQueries')
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response('{}', { status: 401 })))
+    const feed = new LiveFeed(queries)
+    feed.open()
+    await vi.waitFor(() => expect(marked.mock.calls.map(([filter]) => filter?.queryKey)).toEqual([['session']]))
+    expect(feed.read().state).toBe('off')
+    feed.close()
+  })
+
   it('read a list of jobs again if it shows one whose runs have changed', async () => {
     const queries = new QueryClient()
     queries.setQueryData(['jobs', 'list', {}], { pages: [{ items: [{ job_id: 'j_7' }] }], pageParams: [null] })

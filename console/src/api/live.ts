@@ -164,6 +164,8 @@ export class LiveFeed {
         if (signal.aborted) return
         if (error instanceof ApiError && [401, 403, 404].includes(error.status)) {
           this.change({ state: 'off' })
+          // The session has ended. A page that follows all it shows asks nothing else, and would stay as it is.
+          if (error.status === 401) void this.queries.invalidateQueries({ queryKey: ['session'] })
           return
         }
       }

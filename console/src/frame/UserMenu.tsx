@@ -1,7 +1,8 @@
 import { ActionIcon, Menu, useMantineColorScheme, type MantineColorScheme } from '@mantine/core'
 import { IconCheck, IconDeviceDesktop, IconKeyboard, IconLanguage, IconLogout, IconMoon, IconSun, IconUserCircle } from '@tabler/icons-react'
-import { call } from '@/api/client'
+import { ApiError, call } from '@/api/client'
 import { LANGUAGES, setLanguage, t, useLanguage, type Language } from '@/i18n'
+import { tellFailure } from '@/parts/notify'
 import { useSession } from './session'
 
 const SCHEMES: [MantineColorScheme, string, typeof IconSun][] = [
@@ -16,7 +17,15 @@ export function UserMenu({ help }: { help: () => void }) {
   const language = useLanguage()
   const role = caller.roles[namespace] ?? caller.roles['*'] ?? ''
   const signOut = async () => {
-    await call('DELETE /session', {})
+    try {
+      await call('DELETE /session', {})
+    } catch (error) {
+      // It has ended already: that is what was wanted.
+      if (!(error instanceof ApiError && error.status === 401)) {
+        tellFailure(error)
+        return
+      }
+    }
     location.assign('/sign-in')
   }
   return (

@@ -3,7 +3,7 @@
  * numbers, and a reason for the audit.
  */
 import { Alert, Button, Group, Text, TextInput } from '@mantine/core'
-import { createContext, useCallback, useContext, useState, type ReactNode } from 'react'
+import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from 'react'
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { Failure } from './Page'
@@ -36,16 +36,20 @@ export function useConfirm(): (question: Question) => void {
 }
 
 export function ConfirmProvider({ children }: { children: ReactNode }) {
-  const [question, setQuestion] = useState<Question | null>(null)
-  const [open, setOpen] = useState(false)
-  const ask = useCallback((next: Question) => {
-    setQuestion(next)
-    setOpen(true)
+  const [asked, setAsked] = useState<{ question: Question; number: number } | null>(null)
+  // Which question is open. Each begins with nothing typed, and one that ends late closes no other.
+  const [open, setOpen] = useState(0)
+  const last = useRef(0)
+  const ask = useCallback((question: Question) => {
+    last.current += 1
+    setAsked({ question, number: last.current })
+    setOpen(last.current)
   }, [])
+  const close = (number: number) => setOpen((now) => (now === number ? 0 : now))
   return (
     <Asking value={ask}>
       {children}
-      {question && <Asked key={question.title + question.object} question={question} open={open} close={() => setOpen(false)} />}
+      {asked && <Asked key={asked.number} question={asked.question} open={open === asked.number} close={() => close(asked.number)} />}
     </Asking>
   )
 }
@@ -63,8 +67,6 @@ function Asked({ question, open, close }: { question: Question; open: boolean; c
     try {
       await question.act(reason.trim() || undefined)
       close()
-      setReason('')
-      setTyped('')
     } catch (failure) {
       setError(failure)
     } finally {

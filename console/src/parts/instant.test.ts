@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { instantOf, daysOf, step, weekday } from './calendar/days'
+import { dayIn, instantOf, daysOf, step, weekday } from './calendar/days'
 import { countdown, dayOf, duration, exactly, inZones, relative, shortly, validZone, wallOf } from './instant'
 
 const at = (text: string) => new Date(text)
@@ -59,4 +59,8 @@ describe('a calendar', () => {
     expect(daysOf('week', '2026-11-22')[0]).toBe('2026-11-16')
     expect(step('month', '2026-01-31', 1)).toBe('2026-02-01')
   })
+})
+
+it('A day of an address is a day, or none', () => {
+  expect([null, '', '2026-13-01', '2026-1-1', '2026-11-18'].map(dayIn)).toEqual([null, null, null, null, '2026-11-18'])
 })

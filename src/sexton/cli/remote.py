@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json as json_
 import sys
 from datetime import UTC, datetime, timedelta
@@ -73,8 +74,9 @@ def instant(text: str, field: str) -> str:
         text = "+0s"
     unit = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
     if text[:1] in "+-" and text[-1:] in unit and text[1:-1].isdecimal():
-        shift = timedelta(seconds=int(text[1:-1]) * unit[text[-1]])
-        return clock.iso(clock.now() + (shift if text[0] == "+" else -shift))
+        with contextlib.suppress(OverflowError):  # no year is so far away
+            shift = timedelta(seconds=int(text[1:-1]) * unit[text[-1]])
+            return clock.iso(clock.now() + (shift if text[0] == "+" else -shift))
     try:
         read = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:

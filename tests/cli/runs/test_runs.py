@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pytest
+
+from sexton.api.route import Route
+from sexton.api.runs import routes
+from sexton.cli.runs import runs as following
 from sexton.model import decode_id
 from tests.cli.server import Server
 from tests.runs.rows import MINUTE, NOON, insert, make_ended
@@ -53,7 +59,40 @@ def test_dead_letters(sexton: Sexton, server: Server) -> None:
     assert len(letters) == 3
     assert "boom" in sexton("dead", "list", "--groups").out
     assert "attempt 1" in sexton("dead", "show", letters[-1]).out
+    both = sexton("dead", "discard", letters[0], "--job", "hourly", "--yes")
+    assert (both.code, "give one of them" in both.err) == (2, True)
+    for verb, would in (("redrive", "run again"), ("discard", "discarded")):
+        counted = sexton("dead", verb, "--job", "hourly", "--dry-run")
+        assert (counted.code, counted.out.splitlines()[-1]) == (0, f"3 dead letters would be {would}")
+        assert sexton("dead", verb, "--dry-run").code == 2
+    asked = sexton("dead", "discard", "--all")
+    assert (asked.code, "Discard 3 dead letters?" in asked.err) == (2, True)
     assert "is on its way" in sexton("dead", "redrive", letters[0]).out
     assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
     assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
     assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
+
+
+class Ended:
+    """A server with a run that has ended, and its log."""
+
+    def __init__(self, lines: int) -> None:
+        self.log = [
+            {"at": f"2026-06-01T12:00:{n:02}Z", "level": "info", "message": f"line {n}"} for n in range(lines)
+        ]
+
+    def ask(self, route: Route, *path: str, after: str | None = None, limit: int = 100) -> Any:
+        assert route is routes.GET_RUN_LOG
+        return [line for line in self.log if after is None or line["at"] > after][:limit]
+
+
+def test_a_long_log_is_followed_to_its_last_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(following, "LINES", 2)
+    server: Any = Ended(5)
+    found = {"run_id": "r_1", "log": server.log[:2], "status": "success", "progress": None}
+    assert following._follow(server, found, True) == 0
+    *lines, end = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["message"] for line in lines] == [f"line {n}" for n in range(5)]
+    assert end["status"] == "success"

@@ -146,6 +146,8 @@ def test_an_export_is_verified_from_its_file(sexton: Sexton, server: Server, tmp
     assert (good.code, good.out.splitlines()[0]) == (0, "2 rows from 1 to 2 are sound")
     head = good.out.split()[-1]
     assert sexton("audit", "verify", "--head", head).code == 0
+    nowhere = sexton("audit", "verify", "--file", str(tmp_path / "nowhere"))
+    assert (nowhere.code, "cannot be read" in nowhere.err) == (2, True)
     file.write_text(out.replace("nightly", "mightly"))
     bad = sexton("audit", "verify", "--file", str(file), "--json")
     assert (bad.code, bad.json()["sound"]) == (1, False)

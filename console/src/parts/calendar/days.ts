@@ -5,6 +5,11 @@ import { wallOf } from '../instant'
 export const VIEWS = ['day', 'week', 'month', 'agenda'] as const
 export type View = (typeof VIEWS)[number]
 
+/** A day as it may stand in an address; null: it is none. */
+export function dayIn(text: string | null): string | null {
+  return text !== null && /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(`${text}T00:00:00Z`)) ? text : null
+}
+
 export function addDays(day: string, count: number): string {
   const at = new Date(`${day}T00:00:00Z`)
   at.setUTCDate(at.getUTCDate() + count)

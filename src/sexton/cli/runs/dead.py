@@ -61,21 +61,27 @@ def target(
 @command(routes.REDRIVE_MANY, names=NAMES, why=BECAUSE)
 def redrive(ask: Ask, run: Letter = None, /) -> int:
     """Run dead letters again."""
+    _check_chosen(ask, run)
     if run is None:
-        _check_filter(ask)
-        return ask.shown(lambda found: write(console(), f"{counted(found['redriven'], 'run')} on the way"))
+        return ask.shown(_show_redriven)
     return replace(ask, route=routes.REDRIVE_DEAD, path=(run,)).shown(show_started)
 
 
 @command(routes.DISCARD_MANY, names=NAMES, why=BECAUSE)
 def discard(ask: Ask, run: Letter = None, /, *, yes: Yes = False) -> int:
     """Discard dead letters. The history keeps that they died."""
-    if run is None:
-        _check_filter(ask)
-    if not confirm(f"Discard {run or 'these dead letters'}?", yes):
+    _check_chosen(ask, run)
+    what, bounds = run, {}
+    if ask.given.get("dry_run"):
+        return ask.shown(lambda found: _show_counted(found, "discarded"))
+    if run is None and not yes:
+        count = ask(dry_run=True)
+        what = _counted(count)
+        bounds = {} if count["estimated"] else {"expected": count["matched"]}
+    if not confirm(f"Discard {what}?", yes):
         return NOT_DONE
     if run is None:
-        found = ask()
+        found = ask(**{**bounds, **ask.given})
     else:
         ask.client.ask(routes.DISCARD_DEAD, run)
         found = {"discarded": 1}
@@ -94,6 +100,23 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             str(each["attempt"]), first_line(each["error"]),
         )  # fmt: skip
     table.print(none="No dead letters.")
+
+
+def _show_redriven(found: dict[str, Any]) -> None:
+    if "redriven" in found:
+        write(console(), f"{counted(found['redriven'], 'run')} on the way")
+    else:
+        _show_counted(found, "run again")
+
+
+def _show_counted(found: dict[str, Any], done: str) -> None:
+    """Of a dry run."""
+    _show_all(found["sample"])
+    write(console(), f"{_counted(found)} would be {done}")
+
+
+def _counted(found: dict[str, Any]) -> str:
+    return counted(found["matched"], "dead letter") + (" or more" if found["estimated"] else "")
 
 
 def _show_groups(found: list[dict[str, Any]]) -> None:
@@ -119,8 +142,13 @@ def _show_target(found: dict[str, Any]) -> None:
         write_json(found["target"])
 
 
-def _check_filter(ask: Ask) -> None:
-    if not ask.given.keys() - {"rate"}:
+def _check_chosen(ask: Ask, run: str | None) -> None:
+    """Either a run or a filter."""
+    if run is not None and ask.given:
+        raise InvalidField(
+            "bad_filter", f"the run {run} and a filter are given", field="run", hint="give one of them"
+        )
+    if run is None and not ask.given.keys() - {"rate", "dry_run", "expected"}:
         raise InvalidField(
             "bad_filter",
             "neither a run nor a filter is given",

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without it: all runs that match the filters.")]
 ENDED = ("success", "dead", "cancelled", "expired")
+# Of a log that is followed, so many lines are read at a time.
+LINES = 1000
 
 
 @command(routes.LIST_RUNS, names={"include": "--skipped"}, defaults={"limit": 20})
@@ -140,11 +142,12 @@ def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
                 write_json(line)
             else:
                 _show_log_line(out, line)
-        if found["status"] in ENDED:
+        if found["status"] not in ENDED:
+            clock.block(POLL_SECONDS)
+            found = client.ask(routes.GET_RUN, run)
+        elif len(lines) < LINES:
             break
-        clock.block(POLL_SECONDS)
-        found = client.ask(routes.GET_RUN, run)
-        lines = client.ask(routes.GET_RUN_LOG, run, after=after)
+        lines = client.ask(routes.GET_RUN_LOG, run, after=after, limit=LINES)
         after = lines[-1]["at"] if lines else after
         if found["progress"] != progress and not as_json:
             progress = found["progress"]

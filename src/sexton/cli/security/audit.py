@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from sexton.api.security import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import Ask, command
+from sexton.cli.imports import open_file
 from sexton.cli.output import StatusLine, Table, console, paragraph, write, write_json
 from sexton.cli.remote import Json, short_time
 
@@ -94,7 +95,7 @@ def verify(
 
 
 async def _lines(file: Path) -> AsyncIterator[bytes]:
-    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as stream:
+    with open_file(file) as stream:
         for line in stream:
             yield line
 
