@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import msgspec
+from asyncpg import Record
 
 from sexton import clock
 from sexton.errors import Unavailable
@@ -100,13 +102,12 @@ class InboxFeed:
             now=None,
         )
         unread = {(row["namespace"], row["user_id"]): row["unread"] for row in rows}
-        items = [row for row in rows if row["id"] is not None]
+        items: defaultdict[tuple[str, str], list[Record]] = defaultdict(list)
+        for row in rows:
+            if row["id"] is not None:
+                items[row["namespace"], row["user_id"]].append(row)
         for watcher in watchers:
-            mine = [
-                row
-                for row in items
-                if (row["namespace"], row["user_id"]) == (watcher.namespace, watcher.user_id)
-            ]
+            mine = items[watcher.namespace, watcher.user_id]
             if watcher.after is None:
                 # A smaller number may be committed later than a larger one: remember all of the latest.
                 watcher.after = 0
