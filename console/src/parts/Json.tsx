@@ -1,5 +1,5 @@
 /** JSON as it was sent: big numbers exact, secrets masked. */
-import { writeExact } from '@/api/exact'
+import { ExactNumber, writeExact } from '@/api/exact'
 import { t } from '@/i18n'
 import { Code } from './Copy'
 
@@ -9,7 +9,8 @@ export const MASK = '••••••'
 /** Values whose names sound like secrets are not shown; a reference to a stored secret has no value to hide. */
 export function masked(value: unknown, name = ''): unknown {
   if (value === null || value === undefined) return value
-  if (SECRET.test(name) && (typeof value === 'string' || typeof value === 'number') && !String(value).startsWith('${')) return MASK
+  const plain = typeof value === 'string' || typeof value === 'number' || value instanceof ExactNumber
+  if (SECRET.test(name) && plain && !String(value).startsWith('${')) return MASK
   if (Array.isArray(value)) return value.map((each) => masked(each, name))
   if (typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype) {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, masked(each, key)]))

@@ -63,7 +63,7 @@ function trimmed(value: number, digits: number): string {
 
 /** “Wed 18 Nov 2026, 14:05:09 CET”. */
 export function exactly(at: Date, zone: string): string {
-  return new Intl.DateTimeFormat(locale(), {
+  return formatOf(locale(), {
     timeZone: zone,
     weekday: 'short',
     day: 'numeric',

@@ -15,6 +15,7 @@ describe('what is shown', () => {
     expect(masked({ password: 'a', nested: [{ api_key: 'b', n: new ExactNumber('1') }], token: '${secret:x}', plain: 'c', empty: { secret: null } })).toEqual({
       password: MASK, nested: [{ api_key: MASK, n: new ExactNumber('1') }], token: '${secret:x}', plain: 'c', empty: { secret: null },
     })
+    expect(masked({ token: new ExactNumber('12345678901234567890'), n: new ExactNumber('12345678901234567890') })).toEqual({ token: MASK, n: new ExactNumber('12345678901234567890') })
   })
 
   it('says how many of how many', () => {
