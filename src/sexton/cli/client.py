@@ -111,7 +111,7 @@ class Client:
             connection.request("GET", _target(path, query), headers=self._headers())
             response = connection.getresponse()
             if response.status >= 400:
-                raise error_of(response.status, _decoded(response.headers, response.read()))
+                raise error_of(response.status, _decoded(response.getheader("content-type"), response.read()))
             while part := response.read1(65_536):
                 yield part
         except (OSError, http.client.HTTPException) as error:
@@ -148,7 +148,7 @@ class Client:
         if method == "POST" and not path.endswith("/bulk"):
             sent.setdefault("Idempotency-Key", str(uuid.uuid4()))
         status, received, content = self._send(method, _target(path, query or {}), data, sent)
-        answer = _decoded(received, content)
+        answer = _decoded(received.get("content-type"), content)
         if status >= 400 and status not in accept:
             raise error_of(status, answer)
         return answer, received
@@ -292,12 +292,11 @@ def error_of(status: int, answer: Any) -> SextonError:
     return SextonError(code, message, hint=hint)
 
 
-def _decoded(headers: Mapping[str, str], content: bytes) -> Any:
+def _decoded(kind: str | None, content: bytes) -> Any:
     """The body of an answer; a proxy may answer with what is no JSON."""
     if not content:
         return None
-    is_json = "json" in (headers.get("content-type") or "")
-    return json.loads(content) if is_json else content.decode("utf-8", "replace")
+    return json.loads(content) if "json" in (kind or "") else content.decode("utf-8", "replace")
 
 
 def _candidate(found: dict[str, str]) -> str:

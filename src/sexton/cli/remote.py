@@ -91,16 +91,38 @@ def instant(text: str, field: str) -> str:
     return clock.iso(read)
 
 
+def read_text(text: str, field: str) -> str:
+    """A text as people type it, or that of `@FILE`."""
+    if not text.startswith("@"):
+        return text
+    try:
+        return Path(text[1:]).read_text("utf-8")
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+    except UnicodeDecodeError:
+        why = "it is not UTF-8"
+    raise InvalidField("no_file", f"{text[1:]} cannot be read: {why}", field=field, hint="give another file")
+
+
 def read_json(text: str, field: str) -> Any:
     """JSON as people type it, or `@FILE`."""
+    given = read_text(text, field)
     try:
-        return json_.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
-    except OSError as error:
-        raise InvalidField("no_file", f"{text[1:]} cannot be read: {error.strerror}", field=field) from None
+        return json_.loads(given)
     except ValueError as error:
         raise InvalidField(
             "bad_json", f"--{field} is not JSON: {error}", field=field, hint="""such as '{"n": 1}'"""
         ) from None
+
+
+def read_object(text: str | None, field: str) -> dict[str, Any]:
+    """An object of JSON as people type it, or `@FILE`; an empty one without a text."""
+    found = {} if text is None else read_json(text, field)
+    if not isinstance(found, dict):
+        raise InvalidField(
+            "bad_value", f"{field} is not a JSON object", field=field, hint="""such as '{"name": "Ann"}'"""
+        )
+    return found
 
 
 def pair(text: str, mark: str, option: str, example: str) -> tuple[str, str]:

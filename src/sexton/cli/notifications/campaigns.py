@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
-import msgspec
 from cyclopts import Parameter
 
 from sexton import clock
@@ -15,7 +13,7 @@ from sexton.api.notifications import campaign_routes as routes
 from sexton.cli import DONE, NOT_DONE, many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write_json
-from sexton.cli.remote import Yes, short_time, show_fields
+from sexton.cli.remote import Yes, read_json, read_text, short_time, show_fields
 from sexton.errors import InvalidField
 
 BAR = 40
@@ -70,8 +68,8 @@ def create(
         "segment": segment,
         "list": list_,
         "user_ids": list(user) or None,
-        "filter": None if filter_ is None else _json(filter_, "filter"),
-        "sql": None if sql is None else _text(sql),
+        "filter": None if filter_ is None else read_json(filter_, "filter"),
+        "sql": None if sql is None else read_text(sql, "sql"),
     }
     more: dict[str, Any] = {
         "audience": {name: value for name, value in audience.items() if value is not None}
@@ -234,29 +232,6 @@ def show_check(found: dict[str, Any]) -> None:
     if found["missing_variables"]:
         fields.append(("variables of their own", ", ".join(found["missing_variables"])))
     show_fields(out, fields)
-
-
-def _json(text: str, field: str) -> Any:
-    try:
-        return msgspec.json.decode(_text(text).encode())
-    except msgspec.DecodeError as error:
-        raise InvalidField(
-            "bad_json",
-            f"--{field} is not JSON: {error}",
-            field=field,
-            hint='such as {"field": "country", "is": "DE"}',
-        ) from None
-
-
-def _text(given: str) -> str:
-    if not given.startswith("@"):
-        return given
-    try:
-        return Path(given[1:]).read_text("utf-8")
-    except OSError as error:
-        raise InvalidField(
-            "no_file", f"{given[1:]}: {error.strerror}", field="sql", hint="check the path"
-        ) from None
 
 
 def _window(text: str) -> dict[str, str]:

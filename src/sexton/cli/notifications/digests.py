@@ -9,8 +9,7 @@ from cyclopts import Parameter
 from sexton.api.notifications import recurring_routes as routes
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import pair, read_json, show_fields
-from sexton.errors import InvalidField
+from sexton.cli.remote import pair, read_object, show_fields
 
 
 @command(
@@ -49,11 +48,7 @@ def add(
 
     sexton digests add comments ann --field text='Well done' --event-id c-17
     """
-    given = {} if data is None else read_json(data, "data")
-    if not isinstance(given, dict):
-        raise InvalidField(
-            "bad_value", "--data is not a JSON object", field="data", hint='such as {"text": "Hi"}'
-        )
+    given = read_object(data, "data")
     given |= dict(pair(each, "=", "field", "text=Hi") for each in field)
     return ask.shown(_show_event, user_id=user_id, data=given)
 

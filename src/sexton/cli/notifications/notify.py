@@ -10,7 +10,7 @@ from sexton.api.notifications import routes
 from sexton.cli import many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import Yes, first_line, instant, pair, read_json, short_time, show_fields
+from sexton.cli.remote import Yes, first_line, instant, pair, read_json, read_object, short_time, show_fields
 
 STYLES = {
     "pending": "", "held": "yellow", "processing": "cyan", "sent": "green", "delivered": "green",
@@ -62,7 +62,7 @@ def send(
 
     sexton notify send reminder --to ann --at '2027-03-14 09:00' --var name=Ann
     """
-    given = dict(read_json(values, "vars")) if values is not None else {}
+    given = read_object(values, "vars")
     given |= dict(pair(each, "=", "var", "name=Ann") for each in var)
     more: dict[str, Any] = {"template_vars": given} if given else {}
     if to is not None:

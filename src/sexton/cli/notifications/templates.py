@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -11,7 +10,7 @@ from sexton.api.notifications import routes
 from sexton.cli import many
 from sexton.cli.command import Ask, command
 from sexton.cli.output import Table, console, write
-from sexton.cli.remote import Yes, pair, read_json, short_time, show_fields
+from sexton.cli.remote import Yes, pair, read_object, read_text, short_time, show_fields
 
 Variables = Annotated[tuple[str, ...], Parameter(name="--var", help="A value: name=value. Repeatable.")]
 
@@ -36,10 +35,10 @@ def put(
 
     sexton templates put hello --subject 'Hello' --text 'Hello {{ name }}' --sms 'Hi {{ name }}'
     """
-    body: dict[str, Any] = dict(read_json(file, "file")) if file is not None else {}
+    body = read_object(file, "file")
     if subject is not None:
-        parts = {"subject": subject, "text": _text(text), "html": _text(html)}
-        body["email"] = {name: value for name, value in parts.items() if value is not None}
+        parts = {name: read_text(each, name) for name, each in (("text", text), ("html", html)) if each}
+        body["email"] = {"subject": subject, **parts}
     if sms is not None:
         body["sms"] = {"text": sms}
     return ask.shown(show, **body)
@@ -120,10 +119,6 @@ def restore(ask: Ask, template: Annotated[str, Parameter(help="The template's id
 
 def _values(given: tuple[str, ...]) -> dict[str, str]:
     return dict(pair(each, "=", "var", "name=Ann") for each in given)
-
-
-def _text(given: str | None) -> str | None:
-    return Path(given[1:]).read_text("utf-8") if given is not None and given.startswith("@") else given
 
 
 def show(found: dict[str, Any]) -> None:
