@@ -26,7 +26,8 @@ async def make(database: Database, name: str, **fields: str) -> str:
 
 
 async def found(database: Database, text: str) -> list[str]:
-    return [each.title for each in await search(Context(database), text, 20)]
+    shown, _ = await search(Context(database), text, 20)
+    return [each.title for each in shown]
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,12 @@ async def test_runs_and_jobs_are_found_by_their_ids(database: Database) -> None:
     store = Store(database)
     job = await make(database, "a")
     run = await store.run(await store.value("select id from sexton.jobs"))
-    [shown] = await search(Context(database), encode_id("r", run), 20)
+    [shown], _ = await search(Context(database), encode_id("r", run), 20)
     assert (shown.kind, shown.status, shown.subtitle) == ("run", "pending", "a")
-    [shown] = await search(Context(database), job, 20)
+    [shown], _ = await search(Context(database), job, 20)
     assert (shown.kind, shown.title, shown.id) == ("job", "a", job)
-    queues = [each for each in await search(Context(database), "def", 20) if each.kind == "queue"]
+    everything, _ = await search(Context(database), "def", 20)
+    queues = [each for each in everything if each.kind == "queue"]
     assert [each.id for each in queues] == ["default"]
 
 
@@ -71,9 +73,9 @@ async def test_deleted_jobs_and_those_of_others_are_not_found(database: Database
     await store.execute("insert into sexton.namespaces (name) values ('other')")
     job = await make(database, "mine")
     other = Context(database, "other")
-    assert await search(other, "mine", 20) == await search(other, job, 20) == []
+    assert await search(other, "mine", 20) == await search(other, job, 20) == ([], [])
     run = await store.run(await store.value("select id from sexton.jobs"))
-    assert await search(other, encode_id("r", run), 20) == []
+    assert await search(other, encode_id("r", run), 20) == ([], [])
     await delete(Context(database), "mine")
     assert await found(database, "mine") == []
 
@@ -107,7 +109,12 @@ async def test_words_are_found_by_their_index(database: Database) -> None:
     await store.execute("analyze sexton.jobs")
     async with database.connection() as connection:
         text, arguments = database.prepared(
-            "jobs/search", namespace="default", pattern="rare%", words=words_query("rare"), limit=20
+            "jobs/search",
+            namespace="default",
+            pattern="rare%",
+            words=words_query("rare"),
+            limit=20,
+            products=[],
         )
         plan = await connection.fetchval(f"explain (format json) {text}", *arguments)
     used = {node.get("Index Name") for node in nodes(msgspec.json.decode(plan)[0]["Plan"])}

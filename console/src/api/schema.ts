@@ -730,7 +730,7 @@ export interface Finding {
   serious: boolean
 }
 export interface Found {
-  kind: "campaign" | "dead" | "entity" | "job" | "queue" | "release" | "run" | "template"
+  kind: "campaign" | "dead" | "entity" | "job" | "message" | "queue" | "recipient" | "release" | "run" | "template"
   id: string
   title: string
   subtitle: string | null

@@ -1,7 +1,7 @@
 /** Search over everything: pages at once, objects from the server as one types. */
 import { Modal } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { IconArrowRight, IconCalendarEvent, IconPlayerPlay, IconRepeat, IconSearch, IconSkull, type Icon } from '@tabler/icons-react'
+import { IconArrowRight, IconCalendarEvent, IconMail, IconPlayerPlay, IconRepeat, IconSearch, IconSend, IconSkull, IconTemplate, IconUser, type Icon } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useState } from 'react'
 import { useNavigate } from 'react-router'
@@ -9,7 +9,7 @@ import { call } from '@/api/client'
 import type { Found } from '@/api/schema'
 import { t } from '@/i18n'
 import { Status } from '@/parts/Status'
-import { PLACES } from './nav'
+import { INSIDE, PLACES } from './nav'
 import { useSession } from './session'
 import classes from './Search.module.css'
 
@@ -22,7 +22,7 @@ interface Hit {
   icon: Icon
 }
 
-const ICONS: Record<string, Icon> = { job: IconRepeat, run: IconPlayerPlay, dead: IconSkull, entity: IconCalendarEvent, release: IconCalendarEvent }
+const ICONS: Record<string, Icon> = { job: IconRepeat, run: IconPlayerPlay, dead: IconSkull, entity: IconCalendarEvent, release: IconCalendarEvent, campaign: IconSend, template: IconTemplate, message: IconMail, recipient: IconUser }
 
 export function pathOf(found: Pick<Found, 'kind' | 'id' | 'title'>): string {
   const id = encodeURIComponent(found.id)
@@ -43,6 +43,10 @@ export function pathOf(found: Pick<Found, 'kind' | 'id' | 'title'>): string {
       return `/notifications/campaigns/${id}`
     case 'template':
       return `/notifications/templates/${id}`
+    case 'message':
+      return `/notifications/messages/${id}`
+    case 'recipient':
+      return `/notifications/recipients/${id}`
     default:
       return `/${found.kind}/${id}`
   }
@@ -130,6 +134,7 @@ function hitsOf(text: string, found: Found[], everywhere: boolean): Hit[] {
     subtitle: t('Page'),
     icon: place.icon,
   }))
+  const inside = text ? PLACES.flatMap((place) => INSIDE.filter((each) => each.in === place.to && (t(each.name).toLowerCase().includes(wanted))).map((each) => ({ key: each.to, to: each.to, title: t(each.name), subtitle: `${t('Page')} · ${t(place.name)}`, icon: place.icon }))) : []
   const objects = found.map((each) => ({
     key: `${each.kind}-${each.id}`,
     to: pathOf(each),
@@ -138,5 +143,5 @@ function hitsOf(text: string, found: Found[], everywhere: boolean): Hit[] {
     status: each.status ?? null,
     icon: ICONS[each.kind] ?? IconArrowRight,
   }))
-  return text ? [...objects, ...pages] : pages
+  return text ? [...objects, ...pages, ...inside] : pages
 }

@@ -28,5 +28,24 @@ export const PLACES: Place[] = [
   { to: '/settings', name: 'Settings', icon: IconSettings, key: 's', group: 'system' },
   { to: '/playground', name: 'Playground', icon: IconFlask, key: 'p', group: 'system' },
 ]
+/** What search finds, too: the parts of pages that have several. */
+export const INSIDE: { to: string; in: string; name: string }[] = [
+  { to: '/jobs/new', in: '/jobs', name: 'New job' },
+  { to: '/content/board', in: '/content', name: 'Board' },
+  { to: '/content/planned?status=pending', in: '/content', name: 'Planned actions' },
+  { to: '/content/windows', in: '/content', name: 'Windows' },
+  { to: '/content/releases', in: '/content', name: 'Releases' },
+  { to: '/content/entities', in: '/content', name: 'Entities' },
+  { to: '/notifications/campaigns', in: '/notifications', name: 'Campaigns' },
+  { to: '/notifications/messages', in: '/notifications', name: 'Messages' },
+  { to: '/notifications/templates', in: '/notifications', name: 'Templates' },
+  { to: '/notifications/recipients', in: '/notifications', name: 'Recipients' },
+  { to: '/notifications/channels', in: '/notifications', name: 'Channels' },
+  { to: '/settings?tab=keys', in: '/settings', name: 'API keys' },
+  { to: '/settings?tab=secrets', in: '/settings', name: 'Secrets' },
+  { to: '/settings?tab=namespaces', in: '/settings', name: 'Namespaces' },
+  { to: '/settings?tab=webhooks', in: '/settings', name: 'Webhooks' },
+  { to: '/settings?tab=audit', in: '/settings', name: 'Audit' },
+]
 export const GROUPS: Record<Place['group'], string> = { run: 'Run', plan: 'Plan', system: 'System' }
 export { IconHeartbeat }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
+import asyncpg
 import msgspec
 
 from sexton.jobs.filter import WORDS, pattern_of, words_query
@@ -19,7 +21,9 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """Something that was found."""
 
     kind: Annotated[
-        Literal["job", "run", "dead", "queue", "entity", "release", "campaign", "template"],
+        Literal[
+            "job", "run", "dead", "queue", "entity", "release", "campaign", "template", "message", "recipient"
+        ],
         about("What it is."),
     ]
     id: Annotated[str, about("Its id, or its name where that is its id.")]
@@ -30,12 +34,26 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @query
-async def search(context: Context, text: str, limit: int) -> list[Found]:
-    """Jobs, runs, dead letters and queues; the best match first."""
-    found = await _runs(context, text)
-    found += await _jobs(context, text, limit)
-    found += await _queues(context, text, limit)
-    return found[:limit]
+async def search(
+    context: Context, text: str, limit: int, products: Sequence[str] = ()
+) -> tuple[list[Found], list[Found]]:
+    """Jobs, runs, dead letters and queues, the best match first; and apart from them jobs of these kinds of
+    target: people look for the planned action or the campaign, not for what carries it out."""
+    jobs, carrying = await _jobs(context, text, limit, products)
+    found = [*await _runs(context, text), *jobs, *await _queues(context, text, limit)]
+    return found[:limit], carrying[:limit]
+
+
+async def rows_with_words(
+    context: Context, statement: str, text: str, **parameters: Any
+) -> list[asyncpg.Record]:
+    """The rows of a statement that searches an index of words; none for a text without words."""
+    if not WORDS.search(text):
+        return []
+    async with context.planned_anew():
+        # A million rows may have a word: some of them are enough.
+        await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
+        return list(await context.fetch(statement, words=words_query(text), **parameters))
 
 
 async def _runs(context: Context, text: str) -> list[Found]:
@@ -56,22 +74,21 @@ async def _runs(context: Context, text: str) -> list[Found]:
     ]
 
 
-async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
+async def _jobs(
+    context: Context, text: str, limit: int, products: Sequence[str]
+) -> tuple[list[Found], list[Found]]:
     number = decode_id("j", text)
     rows = []
     if number is not None:
-        rows += await context.fetch("jobs/find_shown", job_id=number)
-    if WORDS.search(text):
-        async with context.planned_anew():
-            # A million jobs may have a word: some of them are enough.
-            await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
-            rows += await context.fetch(
-                "jobs/search", pattern=pattern_of(text), words=words_query(text), limit=limit
-            )
+        rows += await context.fetch("jobs/find_shown", job_id=number, products=products)
+    rows += await rows_with_words(
+        context, "jobs/search", text, pattern=pattern_of(text), limit=limit, products=products
+    )
     shown = {row["id"]: row for row in reversed(rows)}
     ordered = sorted(shown.values(), key=lambda row: (row["place"], len(row["name"]), row["name"]))
-    return [
-        Found(
+    found: tuple[list[Found], list[Found]] = ([], [])
+    for row in ordered:
+        job = Found(
             kind="job",
             id=encode_id("j", row["id"]),
             title=row["name"],
@@ -79,8 +96,8 @@ async def _jobs(context: Context, text: str, limit: int) -> list[Found]:
             status=row["status"],
             namespace=context.namespace,
         )
-        for row in ordered
-    ]
+        found[row["of_product"]].append(job)
+    return found
 
 
 async def _queues(context: Context, text: str, limit: int) -> list[Found]:

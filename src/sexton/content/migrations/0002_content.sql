@@ -140,6 +140,11 @@ create table sexton.content_versions (
     primary key (namespace, entity_type, entity_id, version)
 );
 
+-- Entities are searched by the words of their titles.
+create index content_versions_title on sexton.content_versions using gin (
+    sexton.words_of(left(coalesce(body ->> 'title', body ->> 'name', ''), 200), null, null)
+);
+
 -- What was done to entities, whatever the adapter. Kept when the ledger of the runs is gone.
 create table sexton.content_changes (
     id bigint generated always as identity primary key,

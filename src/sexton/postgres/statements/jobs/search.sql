@@ -1,6 +1,7 @@
--- Jobs with these words in name, owner or description, those that begin with :pattern first; deleted ones are left out.
+-- Jobs with these words in name, owner or description, those that begin with :pattern first; deleted ones are left out. `of_product`: the
+-- job carries out what content or notifications planned.
 (
-    select id, name, status, schedule, timezone, 0 as place
+    select id, name, status, schedule, timezone, 0 as place, target ?| :products::text[] as of_product
     from sexton.jobs
     where namespace = :namespace and name like :pattern and status <> 'deleted'
     order by name
@@ -8,7 +9,7 @@
 )
 union all
 (
-    select id, name, status, schedule, timezone, 1 as place
+    select id, name, status, schedule, timezone, 1 as place, target ?| :products::text[] as of_product
     from sexton.jobs
     where namespace = :namespace and status <> 'deleted'
         and sexton.words_of(name, owner, description) @@ :words::tsquery
