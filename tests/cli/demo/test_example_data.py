@@ -16,6 +16,8 @@ from sexton.notifications.templates.preview import preview
 from sexton.notifications.templates.template import list_templates
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs.activity import count_recorded
+from sexton.runs.count import count_runs
 from sexton.runs.dead_letters import list_groups
 from sexton.runs.filter import RunFilter
 from sexton.runs.read import get_run, list_runs, run_number
@@ -49,6 +51,15 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
     releases = (await list_releases(context)).items
     assert [(each.needs_approval, bool(each.findings)) for each in releases] == [(True, True), (False, True)]
     assert await fill(context) == 0
+
+
+async def test_the_runs_of_all_days_are_counted(database: Database) -> None:
+    context = Context(database, actor="demo")
+    await fill(context, readers=READERS)
+    while not (await count_recorded(context, timedelta(hours=6)))[1]:
+        pass
+    kept = await Store(database).value("select count(*) from sexton.history where status = 'success'")
+    assert (await count_runs(context, RunFilter())).success == kept
 
 
 async def test_a_campaign_goes_out_and_others_are_planned(database: Database) -> None:

@@ -91,6 +91,7 @@ async def _write(context: Context, made: Sequence[str], seconds: dict[str, float
     rows = [each for each in rows if each.recorded_at < now]
     columns = by_column(COLUMNS, [astuple(each) for each in rows])
     await connection.execute(sql(HISTORY), *columns.values())
+    await connection.execute(sql(COUNTED), now - timedelta(days=DAYS + 1))
     tries = [each for row in rows for each in _tries(row)]
     await connection.execute(sql(ATTEMPTS), *by_column(tuple("abcdef"), tries).values())
     await connection.execute(sql(LOGS), now - LOGGED, numbers)
@@ -230,6 +231,11 @@ select given.*, 1, 1
 from unnest($1::timestamptz[], $2::bigint[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[],
     $7::text[], $8::boolean[], $9::smallint[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[],
     $13::timestamptz[], $14::integer[], $15::text[]) as given
+"""
+# What is shown beside a list is counted from here on: see `sexton.runs.activity`.
+COUNTED = """
+insert into sexton.activity_mark (through) values (date_trunc('minute', $1::timestamptz))
+on conflict (single) do nothing
 """
 ATTEMPTS = """
 insert into sexton.attempts (recorded_at, run_id, attempt, started_at, finished_at, error, outcome)
