@@ -1,5 +1,6 @@
 /** Nothing here: what to do next, with a command to copy. */
 import type { ReactNode } from 'react'
+import { here } from './command'
 import { Code } from './Copy'
 import classes from './Empty.module.css'
 
@@ -11,7 +12,7 @@ export function Empty({ title, children, command, action }: { title: string; chi
       {action}
       {command && (
         <div className={classes.command}>
-          <Code>{command}</Code>
+          <Code>{here(command)}</Code>
         </div>
       )}
     </div>

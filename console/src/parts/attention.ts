@@ -1,6 +1,6 @@
 /** What needs attention, in the language of the page where its code says all; else in the words of the server. */
 import type { Attention } from '@/api/schema'
-import { currentLanguage, t, tn } from '@/i18n'
+import { currentLanguage, said, t, tn } from '@/i18n'
 
 export function attentionText({ code, count, text }: Attention): string {
   if (currentLanguage() === 'en') return text
@@ -17,7 +17,9 @@ export function attentionText({ code, count, text }: Attention): string {
       return tn('{count} dead letter waits to be redriven or discarded', '{count} dead letters wait to be redriven or discarded', count ?? 1)
     case 'late_runs':
       return tn('{count} run of the last hour started more than a second late', '{count} runs of the last hour started more than a second late', count ?? 1)
+    case 'unserved':
+      return `${tn('{count} run waits that no worker takes', '{count} runs wait that no worker takes', count ?? 1)}: ${said(text.slice(text.indexOf(': ') + 2))}`
     default:
-      return text
+      return said(text)
   }
 }

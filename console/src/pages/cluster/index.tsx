@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { call } from '@/api/client'
 import type { Cluster as ClusterView, Finding, ShardView } from '@/api/schema'
 import { said, t, tn } from '@/i18n'
+import { here } from '@/parts/command'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { relative } from '@/parts/instant'
@@ -122,7 +123,7 @@ function Findings({ found }: { found: Finding[] }) {
       {found.map((finding) => (
         <li key={finding.what}>
           <Status status={finding.serious ? 'error' : 'warning'} label={finding.serious ? t('to fix') : t('to consider')} />
-          <div><p>{said(finding.what)}</p><p className="quiet">{said(finding.fix)}</p>{commandIn(finding.fix) && <Code>{commandIn(finding.fix) ?? ''}</Code>}</div>
+          <div><p>{said(finding.what)}</p><p className="quiet">{said(finding.fix)}</p>{commandIn(finding.fix) && <Code>{here(commandIn(finding.fix) ?? '')}</Code>}</div>
         </li>
       ))}
     </ul>

@@ -8,7 +8,7 @@ import type { ScheduleView } from '@/api/schema'
 import { t } from '@/i18n'
 import { counted, FilterBar } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
-import { Answer } from '@/parts/Page'
+import { Answer, Panel } from '@/parts/Page'
 import { Dot, Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import classes from './Content.module.css'
@@ -25,6 +25,7 @@ export function Board() {
   return (
     <>
       <FilterBar filters={[{ name: 'entity_type', label: t('Type'), kind: 'text', width: 150 }, { name: 'entity_id', label: t('Id'), kind: 'text', width: 180 }, { name: 'action', label: t('Action'), options: Object.keys(ACTIONS).map((value) => ({ value, label: t(value) })) }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }]} />
+      <NothingPlanned chosen={chosen} />
       <div className={classes.board}>{COLUMNS.map(([status, title, tone]) => <Column key={status} status={status} title={t(title)} tone={tone} chosen={chosen} />)}</div>
     </>
   )
@@ -35,16 +36,36 @@ export function nameOf(item: { title?: string | null; entity_type: string; entit
   return item.title ?? `${item.entity_type}/${item.entity_id}`
 }
 
-function Column({ status, title, tone, chosen }: { status: string; title: string; tone: Tone; chosen: Record<string, string> }) {
-  const past = status !== 'pending' && status !== 'processing'
+/** Above the board: a column is too narrow for a command. */
+function NothingPlanned({ chosen }: { chosen: Record<string, string> }) {
+  const { data } = useColumn('pending', chosen)
+  if (data?.items.length !== 0 || Object.keys(chosen).length > 0) return null
+  return (
+    <Panel>
+      <Empty title={t('Nothing is planned')} command="sexton content schedule publish post/42 '2027-01-04 09:00' --timezone Europe/Berlin">{t('An action publishes, unpublishes or archives an entity at its time.')}</Empty>
+    </Panel>
+  )
+}
+
+function isPast(status: string): boolean {
+  return status !== 'pending' && status !== 'processing'
+}
+
+function useColumn(status: string, chosen: Record<string, string>) {
+  const past = isPast(status)
   const start = useMemo(() => (past ? new Date(Date.now() - RECENT_DAYS * 86_400_000).toISOString() : null), [past])
-  const asked = useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start, ...chosen } as never }), placeholderData: keepPreviousData })
+  return useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start, ...chosen } as never }), placeholderData: keepPreviousData })
+}
+
+function Column({ status, title, tone, chosen }: { status: string; title: string; tone: Tone; chosen: Record<string, string> }) {
+  const past = isPast(status)
+  const asked = useColumn(status, chosen)
   return (
     <section className={classes.column} aria-label={title}>
       <header><Dot tone={tone} /><h2>{title}</h2>{asked.data && <span className={classes.columnCount}>{counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null)}</span>}</header>
       <Answer query={asked}>
         {({ items }) => items.length === 0 ? (
-          Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : status === 'pending' ? <Empty title={t('Nothing is planned')} command={"sexton content schedule publish post/42 '2027-01-04 09:00' --timezone Europe/Berlin"} /> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
+          Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
           <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{(past ? items.toReversed() : items).slice(0, 50).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
         )}

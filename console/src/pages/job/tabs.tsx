@@ -162,7 +162,7 @@ export function AsText({ job }: { job: JobView }) {
   const { namespace } = useSession()
   const forms: [string, string, string][] = [
     ['curl', 'curl', asCurl(job, location.origin, namespace)],
-    ['cli', t('Command line'), asCommand(job, namespace)],
+    ['cli', t('Command line'), asCommand(job, location.origin, namespace)],
     ['python', 'Python', asPython(job)],
     ['yaml', 'YAML', asYaml(job)],
   ]

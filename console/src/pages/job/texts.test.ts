@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '@/api/exact'
 import type { JobView } from '@/api/schema'
-import { asCommand, asCurl, asPython, asYaml, definitionOf, quoted } from './texts'
+import { asCommand, asCurl, asPython, asYaml, definitionOf } from './texts'
 import { differences } from './tabs'
 
+const USUAL = 'http://127.0.0.1:7390'
 const JOB = {
   job_id: 'j_1', status: 'active', revision: 2, created_at: '', updated_at: '', name: "it's/weekly", schedule: '0 9 * * 1', timezone: 'Europe/Berlin', target: { handler: 'report' },
   payload: { n: new ExactNumber('12345678901234567890'), on: true, none: null }, queue: 'default', priority: 2, max_retries: 5, labels: { team: 'billing' }, exclude: ['2026-12-25'], overlap: 'ALLOW',
@@ -15,19 +16,18 @@ describe('a job as others write it', () => {
   })
 
   it('is safe in a shell', () => {
-    expect(quoted("it's")).toBe(`'it'\\''s'`)
-    expect(asCommand(JOB)).toContain(`sexton jobs add 'it'\\''s/weekly'`)
-    expect(asCommand(JOB)).toContain('--handler report')
-    expect(asCommand(JOB)).toContain('--label team=billing')
-    expect(asCommand(JOB)).toContain(`--payload '{"n":12345678901234567890,"on":true,"none":null}'`)
+    expect(asCommand(JOB, USUAL)).toContain(`sexton jobs add 'it'\\''s/weekly'`)
+    expect(asCommand(JOB, USUAL)).toContain('--handler report')
+    expect(asCommand(JOB, USUAL)).toContain('--label team=billing')
+    expect(asCommand(JOB, USUAL)).toContain(`--payload '{"n":12345678901234567890,"on":true,"none":null}'`)
     expect(asCurl(JOB, 'http://here')).toContain('http://here/api/v1/jobs')
     expect(asCurl(JOB, 'http://here')).not.toContain('Sexton-Namespace')
   })
 
   it('names its namespace, if that is not the default one', () => {
     expect(asCurl(JOB, 'http://here', 'shop')).toContain(`-H 'Sexton-Namespace: shop'`)
-    expect(asCommand(JOB, 'shop')).toMatch(/^SEXTON_NAMESPACE=shop sexton jobs add /)
-    expect(asCommand(JOB)).toMatch(/^sexton jobs add /)
+    expect(asCommand(JOB, USUAL, 'shop')).toMatch(/^SEXTON_NAMESPACE=shop sexton jobs add /)
+    expect(asCommand(JOB, USUAL)).toMatch(/^sexton jobs add /)
   })
 
   it('is Python and YAML', () => {

@@ -1,6 +1,7 @@
 /** A job as people type it elsewhere. Only what differs from the defaults is written. */
 import { ExactNumber, writeExact } from '@/api/exact'
 import { JOB_FIELDS, type JobView } from '@/api/schema'
+import { leading, quoted } from '@/parts/command'
 
 // What the server adds to a definition.
 const STATE = new Set([
@@ -25,7 +26,7 @@ export function asCurl(job: JobView, origin: string, namespace = 'default'): str
   return `curl ${origin}/api/v1/jobs${header} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(writeExact(definitionOf(job)))}`
 }
 
-export function asCommand(job: JobView, namespace = 'default'): string {
+export function asCommand(job: JobView, origin: string, namespace = 'default'): string {
   const { name, labels, exclude, ...rest } = definitionOf(job)
   const options = Object.entries(rest).map(([field, value]) => {
     const target = value as Record<string, unknown>
@@ -35,8 +36,7 @@ export function asCommand(job: JobView, namespace = 'default'): string {
   })
   for (const [label, value] of Object.entries((labels ?? {}) as Record<string, string>)) options.push(`--label ${quoted(`${label}=${value}`)}`)
   for (const day of (exclude ?? []) as string[]) options.push(`--exclude ${quoted(day)}`)
-  const variable = namespace === 'default' ? '' : `SEXTON_NAMESPACE=${quoted(namespace)} `
-  return [`${variable}sexton jobs add ${quoted(String(name))}`, ...options].join(' \\\n  ')
+  return [leading(`sexton jobs add ${quoted(String(name))}`, origin, namespace), ...options].join(' \\\n  ')
 }
 
 export function asPython(job: JobView): string {
@@ -49,11 +49,6 @@ export function asPython(job: JobView): string {
 
 export function asYaml(job: JobView): string {
   return yaml(definitionOf(job), 0).replace(/^\n/, '')
-}
-
-/** For a POSIX shell. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 function python(value: unknown, depth = 0): string {

@@ -10,6 +10,7 @@ import { number, t, tn } from '@/i18n'
 import { attentionText } from '@/parts/attention'
 import { Bars } from '@/parts/Bars'
 import { Chart } from '@/parts/Chart'
+import { here } from '@/parts/command'
 import { Code } from '@/parts/Copy'
 import { dayOf, duration, shortly } from '@/parts/instant'
 import { Answer, Page, Panel } from '@/parts/Page'
@@ -261,10 +262,10 @@ function FirstSteps({ jobs }: { jobs: number }) {
       <ol className={classes.steps}>
         <li data-done={jobs > 0 || undefined}>
           <strong>{t('Make a job')}</strong> <Link to="/jobs/new?schedule=every+10s&handler=sexton.log&name=hello">{t('in the form')}</Link> {t('or on the command line:')}
-          <Code>{"sexton jobs add hello --schedule 'every 10s' --handler sexton.log --payload '{\"n\":1}'"}</Code>
+          <Code>{here("sexton jobs add hello --schedule 'every 10s' --handler sexton.log --payload '{\"n\":1}'")}</Code>
         </li>
         <li><strong>{t('See it fire')}</strong> {t('– it appears under Runs within ten seconds, without reloading.')}</li>
-        <li><strong>{t('Ask why')}</strong> {t('– every occurrence has exactly one account:')}<Code>sexton why hello</Code></li>
+        <li><strong>{t('Ask why')}</strong> {t('– every occurrence has exactly one account:')}<Code>{here('sexton why hello')}</Code></li>
       </ol>
     </Panel>
   )

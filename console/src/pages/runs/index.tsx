@@ -64,7 +64,7 @@ export default function Runs() {
         bulk={bulk}
         exported="/export/runs"
         steady
-        empty={<Empty title={t('Nothing has run yet')} command="sexton jobs run NAME">{t('Runs appear here as soon as a job fires. To run one now:')}</Empty>}
+        empty={<Empty title={t('Nothing has run yet')} command="sexton jobs add hello --schedule 'every 10s' --handler sexton.log --follow">{t('Runs appear here as soon as a job fires. To see some now:')}</Empty>}
       />
     </Page>
   )

@@ -10,6 +10,7 @@ import { Empty } from '@/parts/Empty'
 import { Answer, Facts, Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
+import { showChosen } from '@/parts/tabs'
 import { Audit } from './audit'
 import { Keys } from './keys'
 import { Namespaces } from './namespaces'
@@ -31,7 +32,7 @@ export default function Settings() {
   return (
     <Page title={t('Settings')}>
       <Tabs value={tab} onChange={(value) => setSearch({ tab: value ?? 'access' })} keepMounted={false}>
-        <Tabs.List mb="sm">{tabs.map(([value, name]) => <Tabs.Tab key={value} value={value}>{name}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.List mb="sm" ref={showChosen}>{tabs.map(([value, name]) => <Tabs.Tab key={value} value={value}>{name}</Tabs.Tab>)}</Tabs.List>
         {tabs.map(([value, , inside]) => <Tabs.Panel key={value} value={value}>{inside}</Tabs.Panel>)}
       </Tabs>
     </Page>

@@ -87,7 +87,7 @@ export function Secrets() {
             <TextInput label={t('Goes to')} value={hosts} onChange={(event) => setHosts(event.currentTarget.value)} placeholder="smtp.example.com" w={220} />
             <Button type="submit">{t('Store')}</Button>
           </Group>
-          <p className="quiet" style={{ marginTop: 8 }}>{t('It is encrypted and never shown again, and goes to these hosts only. Targets name it:')} <code>{'{"secret": "smtp-password"}'}</code></p>
+          <p className="quiet" style={{ marginTop: 8 }}>{t('It is encrypted and never shown again, and goes to these hosts only; one that is an address goes to its own. Targets name it:')} <code>{'{"secret": "smtp-password"}'}</code></p>
           {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
         </form>
       </Panel>
@@ -99,7 +99,7 @@ export function Secrets() {
         whole={{ rows: asked.data, error: asked.error, text: (secret) => [secret.name, ...secret.hosts].join(' ') }}
         keyOf={(secret) => secret.name}
         filters={[{ name: 'search', label: t('Name or host'), kind: 'text' }]}
-        empty={<Empty title={t('No secrets yet')} command="sexton secret set smtp-password" />}
+        empty={<Empty title={t('No secrets yet')} command="sexton secret set smtp-password --host smtp.example.com" />}
       />
     </Stack>
   )
