@@ -103,6 +103,9 @@ def test_times_follow_the_zone_that_is_chosen_and_name_it(visit: Visit, server: 
     expect(row.get_by_text(re.compile(rf"{tokyo} (GMT\+9|JST) · .*{utc} UTC$"))).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("UTC Zone of times"))).to_be_visible()
     visit.open(f"/jobs/{job}")  # the choice stays
+    run = ask(server, "POST", f"/jobs/{job}/run")["run_id"]
+    ran_at = datetime.fromisoformat(ask(server, "GET", f"/runs/{run}")["scheduled_at"])
+    ran = page.get_by_role("region", name="Runs of this job").get_by_role("row").last.locator("time")
     planned = page.get_by_role("region", name="Next ten")
     first = planned.get_by_role("listitem").first.get_by_role("button").first
     for choice, zone, clock_time in (
@@ -113,6 +116,7 @@ def test_times_follow_the_zone_that_is_chosen_and_name_it(visit: Visit, server: 
         choose_zone(page, choice)
         expect(planned.get_by_text(zone, exact=True)).to_be_visible()
         expect(first.locator("time")).to_have_text(re.compile(rf"\b{clock_time}$"))
+        expect(ran).to_have_text(re.compile(rf"\b{ran_at.astimezone(ZoneInfo(zone)):%H:%M}:\d\d$"))
         first.hover()
         tip = page.get_by_role("tooltip")
         expect(tip).to_contain_text(f"({zone})" if zone != "UTC" else f"{utc}:00 UTC")
@@ -230,6 +234,45 @@ def test_the_banner_tells_that_the_clock_of_this_browser_is_wrong(visit: Visit) 
 def names_of(scripts: list[str]) -> set[str]:
     """Without the hash: `jobs-B1x2.js` is `jobs`."""
     return {re.sub(r"-[\w-]{8}\.js$", "", each) for each in scripts}
+
+
+MISSING = {
+    "/jobs/j_zzz": "Jobs", "/jobs/j_zzz/edit": "Jobs", "/runs/r_zzz": "Runs", "/dead/r_zzz": "Dead letters",
+    "/content/entities/post/none": "Entities", "/content/releases/cr_zzz": "Releases",
+    "/content/schedules/c_zzz": "Planned actions", "/notifications/campaigns/k_zzz": "Campaigns",
+    "/notifications/messages/n_zzz": "Messages", "/notifications/templates/none": "Templates",
+    "/notifications/recipients/none": "Recipients",
+}  # fmt: skip
+
+
+def test_the_page_of_what_is_not_there_says_so_and_leads_back(visit: Visit) -> None:
+    for address, name in MISSING.items():
+        page = visit.open(address)
+        expect(page.get_by_role("heading", level=1, name="Not found")).to_be_visible()
+        path = page.get_by_role("navigation", name="Path")
+        expect(path.get_by_role("link", name=name)).to_be_visible()
+
+
+def test_content_and_parts_of_pages_are_found(visit: Visit, server: Server) -> None:
+    ask(server, "PUT", "/content/entities/post/7", {"body": {"title": "Spring collection"}})
+    page = visit.open("/")
+    for text, found, address in (
+        ("spring coll", "Spring collection", "/content/entities/post/7"),
+        ("webhooks", "Webhooks", "/settings?tab=webhooks"),
+    ):
+        expect(page.locator("h1")).to_be_visible()
+        page.keyboard.press("/")
+        page.get_by_role("combobox", name="Search").fill(text)
+        expect(page.get_by_role("option", name=found)).to_be_visible()
+        page.keyboard.press("Enter")
+        expect(page).to_have_url(visit.url + address)
+
+
+def test_a_command_to_copy_leads_to_what_the_page_shows(visit: Visit, server: Server) -> None:
+    ask(server, "POST", "/namespaces", {"name": "shop"})
+    page = visit.open("/namespaces/shop/jobs")
+    command = f"SEXTON_URL={visit.url} SEXTON_NAMESPACE=shop sexton jobs add hello"
+    expect(page.get_by_text(command)).to_be_visible()
 
 
 def test_a_page_is_loaded_when_it_is_opened_and_every_place_has_its_key(visit: Visit) -> None:

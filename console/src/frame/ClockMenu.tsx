@@ -18,7 +18,8 @@ export function ClockMenu() {
     ['job', t("Each job's zone"), t('else mine')],
     ['utc', 'UTC', ''],
   ]
-  const name = session.zoneChoice === 'job' ? t("job's zone") : abbreviation(zone, now)
+  // The clock itself goes by the zone of the reader then.
+  const name = [abbreviation(zone, now), session.zoneChoice === 'job' && t("job's zone")].filter(Boolean).join(' · ')
   return (
     <Menu position="bottom-end" width={240}>
       <Menu.Target>

@@ -103,14 +103,27 @@ export function Answer<T>({ query, children, lines = 4 }: { query: { data: T | u
   )
 }
 
-export function Failure({ error }: { error: unknown }) {
+/** The page of one thing. Without it, a page that says so, with a way back to the list. */
+export function PageOf<T>({ query, list, children, lines = 6 }: { query: { data: T | undefined; error: unknown }; list: Crumb; children: (data: T) => ReactNode; lines?: number }) {
+  if (query.data !== undefined) return <>{children(query.data)}</>
+  if (query.error) return <Page title={failureTitle(query.error)} crumbs={[list]}><Panel flush><Failure error={query.error} untitled /></Panel></Page>
+  return <div className={classes.page}><Answer query={query} lines={lines}>{children}</Answer></div>
+}
+
+function failureTitle(error: unknown): string {
+  if (error instanceof Unreachable) return t('The server cannot be reached')
+  if (error instanceof ApiError && error.status === 403) return t('Not allowed')
+  return error instanceof ApiError && error.status === 404 ? t('Not found') : t('That did not work')
+}
+
+/** `untitled`: where the page is called so. */
+export function Failure({ error, untitled = false }: { error: unknown; untitled?: boolean }) {
   const known = error instanceof ApiError
-  const title = error instanceof Unreachable ? t('The server cannot be reached') : known && error.status === 403 ? t('Not allowed') : known && error.status === 404 ? t('Not found') : t('That did not work')
   return (
     <div className={classes.failure} role="alert">
       <IconAlertTriangle size={18} aria-hidden />
       <div>
-        <strong>{title}</strong>
+        {!untitled && <strong>{failureTitle(error)}</strong>}
         <p>{error instanceof Unreachable ? t('It is tried again by itself.') : error instanceof Error ? error.message : String(error)}</p>
         {known && error.hint && <p className="quiet">{error.hint}</p>}
       </div>

@@ -56,7 +56,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
   if (Number.isNaN(instant.getTime())) return <span>{at}</span>
   const label = copied ? t('Copied') : fullLabel(instant, shown, zone)
   return (
-    <Tooltip label={label} multiline maw={320}>
+    <Tooltip label={label} multiline classNames={{ tooltip: classes.lines ?? '' }}>
       <UnstyledButton
         component="button"
         type="button"

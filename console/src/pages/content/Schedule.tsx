@@ -10,7 +10,7 @@ import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
 import { takeBack } from '@/parts/many'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Answer, Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { nameOf } from './Board'
@@ -29,7 +29,7 @@ export function Schedule() {
   const going = goes(asked.data)
   const carried = useQuery({ queryKey: ['content', 'executions', id], queryFn: () => page('GET /content/schedules/{schedule}/executions', { path: { schedule: id }, query: { limit: 50 } }), refetchInterval: going ? GOING_MS : false })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/content/planned', name: t('Planned actions') }}>
       {(schedule) => (
         <Page
           title={`${t(schedule.action)}: ${nameOf(schedule)}`}
@@ -56,7 +56,7 @@ export function Schedule() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 

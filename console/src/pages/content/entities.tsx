@@ -9,7 +9,7 @@ import { t } from '@/i18n'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { Json } from '@/parts/Json'
-import { Answer, Columns, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ACTIONS, Card, nameOf } from './Board'
@@ -54,7 +54,7 @@ export function Entity() {
   const { type = '', id = '' } = useParams()
   const asked = useQuery({ queryKey: ['content', 'entity', type, id], queryFn: () => callExact('GET /content/entities/{entity_type}/{entity_id}', { path: { entity_type: type, entity_id: id } }) })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/content/entities', name: t('Entities') }}>
       {(entity) => (
         <Page title={titleOf(entity)} mark={<><Status status={entity.state ?? 'pending'} /><code className="quiet">{entity.entity_type}/{entity.entity_id}</code></>} crumbs={[{ to: '/content/entities', name: t('Entities') }]}>
           <Columns side>
@@ -84,6 +84,6 @@ export function Entity() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }

@@ -7,6 +7,7 @@ import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
 import { Page } from '@/parts/Page'
 import { tabOf } from '@/parts/tab'
+import { showChosen } from '@/parts/tabs'
 import { Board } from './Board'
 import { ContentCalendar } from './ContentCalendar'
 import { Entities, Entity } from './entities'
@@ -54,7 +55,7 @@ function Tabbed() {
       )}
     >
       <Tabs value={tab} onChange={(value) => void navigate(value === 'planned' ? PENDING : `/content/${value}`)} keepMounted={false}>
-        <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.List mb="sm" ref={showChosen}>{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="board"><Board /></Tabs.Panel>
         <Tabs.Panel value="calendar"><ContentCalendar /></Tabs.Panel>
         <Tabs.Panel value="planned"><Planned /></Tabs.Panel>

@@ -15,7 +15,7 @@ import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { takeBack } from '@/parts/many'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
@@ -49,8 +49,13 @@ export function Releases() {
   )
 }
 
+/** What its check found, but for the approval: that is said by itself, and may have come since. */
+export function problemsOf(release: Pick<ReleaseView, 'findings'>): NonNullable<ReleaseView['findings']> {
+  return (release.findings ?? []).filter((finding) => finding.code !== 'not_approved')
+}
+
 function Checks({ release }: { release: ReleaseView }) {
-  const found = release.findings ?? []
+  const found = problemsOf(release)
   if (!release.checked_at) return <span className="quiet">{t('not checked yet')}</span>
   const errors = found.filter((finding) => !finding.warning).length
   return <Status status={errors ? 'error' : found.length ? 'warning' : 'done'} label={errors ? tn('{count} problem', '{count} problems', errors) : found.length ? tn('{count} warning', '{count} warnings', found.length) : t('passed')} />
@@ -60,7 +65,7 @@ export function Release() {
   const { release: id = '' } = useParams()
   const asked = useQuery({ queryKey: ['content', 'release', id], queryFn: () => call('GET /content/releases/{release}', { path: { release: id } }) })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/content/releases', name: t('Releases') }}>
       {(release) => (
         <Page title={release.note ?? release.release_id} mark={<Status status={release.status} />} crumbs={[{ to: '/content/releases', name: t('Releases') }]} about={<><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /> · {release.local_time_display}</>} actions={<Actions release={release} />}>
           {release.last_error && <Alert color="red">{release.last_error}</Alert>}
@@ -78,13 +83,13 @@ export function Release() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 
 /** What stands between it and its time: the approval, and what its check has found. */
 function Steps({ release }: { release: ReleaseView }) {
-  const found = (release.findings ?? []).filter((finding) => finding.code !== 'not_approved')
+  const found = problemsOf(release)
   return (
     <ul className={classes.steps}>
       {release.needs_approval && (release.approved_by

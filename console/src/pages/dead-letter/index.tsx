@@ -12,7 +12,7 @@ import { useConfirm } from '@/parts/Confirm'
 import { ErrorText } from '@/parts/ErrorText'
 import { Json } from '@/parts/Json'
 import { tell } from '@/parts/notify'
-import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import classes from './DeadLetter.module.css'
@@ -20,7 +20,7 @@ import classes from './DeadLetter.module.css'
 export default function Letter() {
   const { run = '' } = useParams()
   const asked = useQuery({ queryKey: ['dead', run], queryFn: () => callExact('GET /dead/{run}', { path: { run } }) })
-  return <Answer query={asked}>{(letter) => <Shown letter={letter} />}</Answer>
+  return <PageOf query={asked} list={{ to: '/dead', name: t('Dead letters') }}>{(letter) => <Shown letter={letter} />}</PageOf>
 }
 
 function Shown({ letter }: { letter: DeadLetter }) {

@@ -12,7 +12,7 @@ import { locale, t, tn } from '@/i18n'
 import { errorAt, FieldError, parsedAt } from '@/parts/field'
 import { browserZone, duration, shortly, validZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
-import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ZoneSelect } from '@/parts/ZoneSelect'
@@ -53,7 +53,7 @@ export default function JobForm() {
   const source = ref ?? search.get('clone')
   const asked = useQuery({ queryKey: ['job', source, 'form'], queryFn: () => callExact('GET /jobs/{job}', { path: { job: source ?? '' } }), enabled: source !== null && source !== undefined, staleTime: Infinity })
   if (!source) return <Form before={null} draft={{ ...EMPTY, name: search.get('name') ?? '', schedule: search.get('schedule') ?? '', handler: search.get('handler') ?? '', timezone: search.get('timezone') ?? browserZone() }} />
-  return <Answer query={asked}>{(job) => <Form key={job.job_id} before={ref ? job : null} draft={{ ...draftOf(job), name: ref ? job.name : `${job.name}-copy` }} />}</Answer>
+  return <PageOf query={asked} list={{ to: '/jobs', name: t('Jobs') }}>{(job) => <Form key={job.job_id} before={ref ? job : null} draft={{ ...draftOf(job), name: ref ? job.name : `${job.name}-copy` }} />}</PageOf>
 }
 
 const EMPTY: Draft = {

@@ -13,9 +13,10 @@ import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
+import { showChosen } from '@/parts/tabs'
 import { Time } from '@/parts/Time'
 import { runColumns, runKey } from '../runs/columns'
 import { Backfill, PauseUntil } from './dialogs'
@@ -39,7 +40,7 @@ export default function Job() {
   const tab = tabOf(TABS, search.get('tab'))
   const zone = useZone(asked.data?.timezone)
   return (
-    <Answer query={asked} lines={6}>
+    <PageOf query={asked} list={{ to: '/jobs', name: t('Jobs') }}>
       {(job) => (
         <Page
           title={job.name}
@@ -57,7 +58,7 @@ export default function Job() {
           <Columns side>
             <Stack>
               <Tabs value={tab} onChange={(value) => setSearch(value && value !== 'runs' ? { tab: value } : {}, { replace: true })} keepMounted={false}>
-                <Tabs.List mb="sm">
+                <Tabs.List mb="sm" ref={showChosen}>
                   {TABS.map((name) => <Tabs.Tab key={name} value={name}>{t(TITLES[name])}</Tabs.Tab>)}
                 </Tabs.List>
                 <Tabs.Panel value="runs"><JobRuns job={job} /></Tabs.Panel>
@@ -88,7 +89,7 @@ export default function Job() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 
@@ -102,7 +103,7 @@ export function targetText(job: Pick<JobView, 'target'>): string {
 }
 
 function JobRuns({ job }: { job: JobView }) {
-  const columns = useMemo(() => runColumns({ job: false }), [])
+  const columns = useMemo(() => runColumns({ job: false, zone: job.timezone }), [job.timezone])
   const load = ({ job: _, ...filters }: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { include: 'skipped', limit: 50, cursor, ...filters } as never, signal })
   return (
     <DataTable<RunView>

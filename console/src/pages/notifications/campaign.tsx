@@ -15,7 +15,7 @@ import { shortly, wallOf } from '@/parts/instant'
 import { Json } from '@/parts/Json'
 import { takeBack } from '@/parts/many'
 import { tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Answer, Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
@@ -31,7 +31,7 @@ export function Campaign() {
   const going = asked.data !== undefined && GOING.has(asked.data.status)
   const progress = useQuery({ queryKey: ['campaigns', id, 'progress'], queryFn: () => call('GET /campaigns/{campaign}/progress', { path }), refetchInterval: going ? 10_000 : false })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/notifications/campaigns', name: t('Campaigns') }}>
       {(campaign) => (
         <Page title={campaign.name} mark={<Status status={campaign.status} />} crumbs={[{ to: '/notifications/campaigns', name: t('Campaigns') }]} about={campaign.description} actions={<Controls campaign={campaign} />}>
           {(campaign.reason || campaign.waits_for) && (
@@ -62,7 +62,7 @@ export function Campaign() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 

@@ -47,12 +47,12 @@ export function Campaigns() {
     : []
   const columns = useMemo((): ColumnDef<CampaignView>[] => [
     { id: 'name', header: () => t('Campaign'), cell: ({ row: { original: each } }) => <Link to={`/notifications/campaigns/${each.campaign_id}`} className="link">{each.name}</Link>, meta: { sort: 'name' } },
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
-    { id: 'progress', header: () => t('Progress'), cell: ({ row: { original: each } }) => <Bar campaign={each} />, meta: { hide: 'sm' } },
-    { id: 'failed', header: () => t('Failed'), cell: ({ row: { original: each } }) => <span className={each.counts.failed ? 'bad num' : 'num'}>{number(each.counts.failed)}</span>, meta: { align: 'right', hide: 'md' } },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (localTime(each.local_time) ?? '–')), meta: { sort: 'send_at' } },
-    { id: 'made', header: () => t('Made'), cell: ({ row: { original: each } }) => <Time at={each.created_at} />, meta: { sort: 'created_at', hide: 'lg' } },
-    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md' } },
+    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 112, narrow: 112 } },
+    { id: 'progress', header: () => t('Progress'), cell: ({ row: { original: each } }) => <Bar campaign={each} />, meta: { hide: 'sm', width: 204 } },
+    { id: 'failed', header: () => t('Failed'), cell: ({ row: { original: each } }) => <span className={each.counts.failed ? 'bad num' : 'num'}>{number(each.counts.failed)}</span>, meta: { align: 'right', hide: 'md', width: 74 } },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (localTime(each.local_time) ?? '–')), meta: { sort: 'send_at', hide: 'sm', width: 204 } },
+    { id: 'made', header: () => t('Made'), cell: ({ row: { original: each } }) => <Time at={each.created_at} />, meta: { sort: 'created_at', hide: 'lg', width: 92 } },
+    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md', width: 96 } },
   ], [])
   return (
     <DataTable<CampaignView>
@@ -64,6 +64,7 @@ export function Campaigns() {
       to={(each) => `/notifications/campaigns/${each.campaign_id}`}
       filters={[{ name: 'search', label: t('Part of the name'), kind: 'text' }, { name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}
       bulk={bulk}
+      steady
       empty={<Empty title={t('No campaigns yet')} action={<NewCampaignButton />} command="sexton campaigns create --name spring --template-id spring --segment customers --local-time '2027-03-14 08:00'">{t('A campaign sends one template to many, each at the right local time.')}</Empty>}
     />
   )

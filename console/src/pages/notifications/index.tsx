@@ -4,6 +4,7 @@ import { Navigate, Route, Routes, useNavigate, useParams } from 'react-router'
 import { t } from '@/i18n'
 import { Page } from '@/parts/Page'
 import { tabOf } from '@/parts/tab'
+import { showChosen } from '@/parts/tabs'
 import { Campaign } from './campaign'
 import { Campaigns } from './campaigns'
 import { Channels } from './channels'
@@ -36,7 +37,7 @@ function Tabbed() {
   return (
     <Page title={t('Notifications')} actions={tab === 'campaigns' ? <NewCampaignButton /> : tab === 'templates' && <NewTemplateButton />}>
       <Tabs value={tab} onChange={(value) => void navigate(`/notifications/${value}`)} keepMounted={false}>
-        <Tabs.List mb="sm">{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.List mb="sm" ref={showChosen}>{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="campaigns"><Campaigns /></Tabs.Panel>
         <Tabs.Panel value="messages"><Messages /></Tabs.Panel>
         <Tabs.Panel value="templates"><Templates /></Tabs.Panel>

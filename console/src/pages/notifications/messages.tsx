@@ -14,7 +14,7 @@ import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
 import { askForMany, takeBack } from '@/parts/many'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { cancelling } from './many'
@@ -63,7 +63,7 @@ export function Message() {
   const { message: id = '' } = useParams()
   const asked = useQuery({ queryKey: ['messages', id], queryFn: () => call('GET /notifications/{notification}/why', { path: { notification: id } }) })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/notifications/messages', name: t('Messages') }}>
       {({ notification: each, lines }) => (
         <Page title={each.user_id ?? id} mark={<><Status status={each.status} /><code className="quiet">{id}</code></>} crumbs={[{ to: '/notifications/messages', name: t('Messages') }]} about={t('{template} by {channels}', { template: each.template_id, channels: each.channels.map(channelName).join(' → ') })} actions={<Controls message={each} />}>
           <Columns side>
@@ -72,7 +72,7 @@ export function Message() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 

@@ -15,7 +15,7 @@ import { Empty } from '@/parts/Empty'
 import { askForMany, type ManyAction } from '@/parts/many'
 import { tell } from '@/parts/notify'
 import { Json } from '@/parts/Json'
-import { Answer, Columns, Facts, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Answer, Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { erasingRecipients, suppressingRecipients, unsuppressingRecipients } from './many'
@@ -50,7 +50,7 @@ export function Recipient() {
   const asked = useQuery({ queryKey: ['recipients', id], queryFn: () => call('GET /recipients/{user_id}', { path: { user_id: id } }) })
   const messages = useQuery({ queryKey: ['messages', 'of', id], queryFn: () => call('GET /notifications', { query: { user_id: id, limit: 50 } as never }) })
   return (
-    <Answer query={asked}>
+    <PageOf query={asked} list={{ to: '/notifications/recipients', name: t('Recipients') }}>
       {(each) => (
         <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]} mark={each.suppressed_at && <Status status="suppressed" />} actions={session.may('operator') && <><Suppress recipient={each} /><Erase id={each.user_id} /></>}>
           <Columns side>
@@ -74,7 +74,7 @@ export function Recipient() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 

@@ -14,7 +14,7 @@ import { useConfirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
 import { takeBack } from '@/parts/many'
 import { tell, tellUndo } from '@/parts/notify'
-import { Answer, Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
+import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { deletingTemplates } from './many'
@@ -35,7 +35,7 @@ export function Template() {
   const [search] = useSearchParams()
   const version = Number(search.get('version')) || null
   const asked = useQuery({ queryKey: ['templates', id, version], queryFn: () => call('GET /templates/{template_id}', { path: { template_id: id }, query: { version } }) })
-  return <Answer query={asked}>{(template) => <Editor key={template.version} template={template} />}</Answer>
+  return <PageOf query={asked} list={{ to: '/notifications/templates', name: t('Templates') }}>{(template) => <Editor key={template.version} template={template} />}</PageOf>
 }
 
 /** All versions, the latest first; an older one is shown, and becomes the latest when it is saved again. */

@@ -12,7 +12,7 @@ import { ErrorText } from '@/parts/ErrorText'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
 import { tell, tellFailure } from '@/parts/notify'
-import { Answer, Columns, Facts, Page, Panel, Stack } from '@/parts/Page'
+import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { Timeline } from './Timeline'
@@ -46,7 +46,7 @@ export default function Run() {
     }
   }, [feed, id, queries])
   return (
-    <Answer query={asked} lines={6}>
+    <PageOf query={asked} list={{ to: '/runs', name: t('Runs') }}>
       {(run) => (
         <Page
           title={run.job_name ?? run.job_id}
@@ -90,7 +90,7 @@ export default function Run() {
           </Columns>
         </Page>
       )}
-    </Answer>
+    </PageOf>
   )
 }
 

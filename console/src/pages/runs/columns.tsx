@@ -13,7 +13,8 @@ export function runKey(run: RunView): string {
   return run.run_id ?? `${run.job_id}-${run.scheduled_at}-${run.reason ?? ''}`
 }
 
-export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<RunView>[] {
+/** `zone`: that of the job, where all runs are of one. */
+export function runColumns({ job = true, zone }: { job?: boolean; zone?: string | null | undefined } = {}): ColumnDef<RunView>[] {
   const columns: (ColumnDef<RunView> | null)[] = [
     {
       id: 'status',
@@ -44,7 +45,7 @@ export function runColumns({ job = true }: { job?: boolean } = {}): ColumnDef<Ru
       ),
       meta: { hide: 'sm', width: job ? 138 : 88 },
     },
-    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} show="both" seconds />, meta: { width: 184, narrow: 80 } },
+    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} zone={zone} show="both" seconds />, meta: { width: 212, narrow: 80 } },
     { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: 86 } },
     { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {

@@ -36,6 +36,7 @@ export function Audit() {
         keyOf={(entry) => entry.entry_id}
         filters={filters}
         exported="/audit/export"
+        steady
         empty={<Empty title={t('Nothing was changed yet')} command="sexton audit list">{t('Each change of a job, a queue, a key or content stands here, with who made it and why.')}</Empty>}
       />
       <Drawer opened={open !== null} onClose={() => setOpen(null)} position="right" size="lg" title={open && <strong>{open.action}</strong>}>{open && <Entry entry={open} />}</Drawer>
@@ -55,12 +56,12 @@ function objectOf(entry: AuditView): string {
 
 function auditColumns(open: (entry: AuditView) => void): ColumnDef<AuditView>[] {
   return [
-    { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="clock" seconds />, meta: { width: 150, sort: 'at' } },
-    { id: 'action', header: () => t('What'), cell: ({ row: { original: entry } }) => <UnstyledButton className={classes.action ?? ''} onClick={() => open(entry)}><code>{entry.action}</code></UnstyledButton> },
+    { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="clock" seconds />, meta: { width: 122, narrow: 76, sort: 'at' } },
+    { id: 'action', header: () => t('What'), cell: ({ row: { original: entry } }) => <UnstyledButton className={classes.action ?? ''} onClick={() => open(entry)}><code>{entry.action}</code></UnstyledButton>, meta: { width: 190, narrow: 140 } },
     { id: 'object', header: () => t('Object'), cell: ({ row: { original: entry } }) => <span className="clip">{objectOf(entry)}</span> },
     { id: 'change', header: () => t('Change'), cell: ({ row: { original: entry } }) => <Short entry={entry} />, meta: { hide: 'md' } },
-    { id: 'actor', header: () => t('Who'), cell: ({ row: { original: entry } }) => <><strong>{entry.actor}</strong> <span className="quiet">{entry.face}</span></> },
-    { id: 'reason', header: () => t('Why'), cell: ({ row: { original: entry } }) => entry.reason ?? '', meta: { hide: 'md' } },
+    { id: 'actor', header: () => t('Who'), cell: ({ row: { original: entry } }) => <><strong>{entry.actor}</strong> <span className="quiet">{entry.face}</span></>, meta: { hide: 'sm', width: 150 } },
+    { id: 'reason', header: () => t('Why'), cell: ({ row: { original: entry } }) => <span title={entry.reason ?? ''}>{entry.reason ?? ''}</span>, meta: { hide: 'md', width: 150 } },
   ]
 }
 

@@ -16,6 +16,8 @@ import classes from './Calendar.module.css'
 
 const HOURS = Array.from({ length: 24 }, (_, hour) => String(hour).padStart(2, '0'))
 const LINES = 3
+// As wide as the hours beside the days.
+const SIDE = 44
 const SHOWN_IN_AN_HOUR = 12
 const SHOWN_IN_AN_HOUR_OF_A_DAY = 100
 
@@ -34,6 +36,9 @@ export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; vi
     const row = box.querySelector<HTMLElement>(`[data-hour="${String(Math.max(0, hour)).padStart(2, '0')}"]`)
     const head = box.querySelector<HTMLElement>('[data-head]')
     if (row) box.scrollTop = row.offsetTop - (head?.offsetHeight ?? 0)
+    // A week is wider than a telephone.
+    const day = box.querySelector<HTMLElement>('[data-today]')
+    if (day) box.scrollLeft = day.offsetLeft - SIDE
     // Not while data comes and goes: that would move what is being read.
   }, [view, first, ready, zone])
   const columns = { gridTemplateColumns: `44px repeat(${days.length}, minmax(${view === 'day' ? 0 : 96}px, 1fr))` }
