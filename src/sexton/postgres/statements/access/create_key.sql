@@ -1,4 +1,4 @@
--- Make a key, unless the namespace is not there. Processes that serve the API read the keys again.
+-- Make a key, unless the namespace does not exist. Processes that serve the API read the keys again.
 with changed as (update sexton.access_version set version = version + 1)
 insert into sexton.keys (namespace, name, role, hash, beginning, created_by, created_at, expires_at, rate)
 select :namespace, :name, :role, :hash, :beginning, :actor, coalesce(:now, clock_timestamp()), :expires_at, :rate::float8

@@ -1,4 +1,4 @@
--- Make a namespace, unless it is there.
+-- Make a namespace, unless it exists.
 with changed as (update sexton.access_version set version = version + 1)
 insert into sexton.namespaces (name, description, created_at)
 values (:name, :description, coalesce(:now, clock_timestamp()))

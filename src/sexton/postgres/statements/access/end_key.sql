@@ -1,4 +1,4 @@
--- Let a key of a namespace (`*`: of any) end: revoked now, or, with :expires_at, no later than then. Also when it would
+-- End a key of a namespace (`*`: of any): revoke it now, or, with :expires_at, let it end no later than then. Also returns when it would
 -- have ended (expired_at), and when it was revoked before (ended_at).
 with changed as (update sexton.access_version set version = version + 1),
 found as materialized (

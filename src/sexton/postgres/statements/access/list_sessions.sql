@@ -1,4 +1,4 @@
--- The sessions that have not ended, the latest first; those of a credential, or with null of all.
+-- The sessions of a credential (null: of all) that have not ended, the latest first.
 select id, name, method, address, agent, created_at, used_at, expires_at
 from sexton.sessions
 where ended_at is null

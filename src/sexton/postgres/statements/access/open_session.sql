@@ -1,4 +1,4 @@
--- Begin a session, for so many seconds at most.
+-- Begin a session. It lasts :seconds at most.
 insert into sexton.sessions
     (hash, name, credential, key_id, grants, method, address, agent, user_id, created_at, used_at, expires_at)
 select :hash, :name, :credential, :key_id, :grants::jsonb, :method, :address, :agent, :user_id, now, now,

@@ -1,2 +1,2 @@
--- What changes with every change of namespaces and keys.
+-- The version of namespaces and keys: every change of them changes it.
 select version from sexton.access_version

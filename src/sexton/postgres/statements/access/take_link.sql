@@ -1,4 +1,4 @@
--- Use a link up. It gives nothing if it is too late, or if the API key that made it has ended.
+-- Use a link up. No row: the link has expired, or the API key that made it has ended.
 with taken as (
     delete from sexton.sign_in_links where hash = :hash
     returning name, credential, key_id, grants, expires_at

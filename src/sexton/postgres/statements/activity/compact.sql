@@ -1,4 +1,4 @@
--- What is older than two days is kept by the hour.
+-- Sum counts that are older than two days by the hour.
 with gone as (
     delete from sexton.activity
     where minute < date_trunc('hour', coalesce(:now::timestamptz, clock_timestamp()) - interval '2 days')

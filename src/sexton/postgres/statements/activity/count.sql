@@ -1,5 +1,5 @@
--- Count what was recorded from :since up to :until. A run that was tried again is as late as it was fired; one of a job with jitter is as late
--- as it waited for a worker, since its own offset is not stored. A run counts for the queue that its job has now.
+-- Count what was recorded from :since up to :until. For a run that was tried again, the lateness is that of its firing. For a run of a job with jitter, it is the
+-- wait for a worker, because the offset is not stored. A run counts for the queue that its job has now.
 with counted as materialized (
     select job.namespace, coalesce(job.options ->> 'queue', :default_queue::text) as queue, date_trunc('minute', h.recorded_at) as minute,
            date_trunc('minute', h.fired_at) as fired_minute, h.status, late.step, sum(coalesce(h.occurrences, 1)) as runs,

@@ -1,2 +1,2 @@
--- Up to when history is counted; null: nothing is.
+-- Up to when history is counted; null: none of it is.
 select through from sexton.activity_mark

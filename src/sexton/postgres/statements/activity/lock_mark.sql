@@ -1,6 +1,6 @@
--- Up to when history is counted, and up to when it may be: what other transactions have written and not yet committed is recorded
--- after they began. One that is open for longer than :patience_seconds is not waited for. A cluster that has counted nothing yet
--- begins with the last day.
+-- Up to when history is counted, and up to when it may be. Rows that an open transaction has written have times after it began, so
+-- the count stops there; it does not wait for a transaction that is open for longer than :patience_seconds. A cluster that has counted
+-- nothing yet begins with the last day.
 insert into sexton.activity_mark as mark (through)
 values (date_trunc('minute', coalesce(:now::timestamptz, clock_timestamp()) - interval '25 hours'))
 on conflict (single) do update set through = mark.through

@@ -1,5 +1,5 @@
--- How much was recorded from an instant on and before another, by minute, the latest first: of all namespaces, since history is not apart by them;
--- and how many runs of one of them started late.
+-- How many rows were recorded between two instants, by minute, the latest first; and how many runs of one namespace started late.
+-- The rows are those of all namespaces, because history has no index by namespace.
 select minute, sum(runs)::bigint as runs,
     coalesce(sum(runs) filter (where namespace = :namespace and late >= :late_step::int), 0)::bigint as late
 from sexton.activity

@@ -1,4 +1,4 @@
--- What ended and was skipped in a namespace from :since on, by minute: what was counted, and what was recorded after that.
+-- Runs that ended and occurrences that were skipped in a namespace from :since on, by minute: the stored counts, and what was recorded after them.
 with mark as materialized (
     select coalesce((select greatest(through, :since::timestamptz) from sexton.activity_mark), :since) as through
 )

@@ -1,5 +1,5 @@
--- How many runs of each queue of a namespace (or of :queue) were fired and have ended from :since on, by minute: what was counted, what was recorded
--- after that, and of the newest :most live runs of the cluster those that were fired since. `cut`: there may be more of these.
+-- How many runs of each queue of a namespace (or of :queue) were fired and have ended from :since on, by minute: the stored counts, what was recorded
+-- after them, and those of the newest :most live runs of the cluster that were fired since. `cut`: there may be more live runs.
 with mark as materialized (
     select coalesce((select greatest(through, :since::timestamptz) from sexton.activity_mark), :since) as through
 ),

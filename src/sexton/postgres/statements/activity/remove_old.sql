@@ -1,2 +1,2 @@
--- Delete what was counted longer ago than it is kept.
+-- Delete counts that are past their time.
 delete from sexton.activity where minute < coalesce(:now::timestamptz, clock_timestamp()) - make_interval(days => :keep_days::int)

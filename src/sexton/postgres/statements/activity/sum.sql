@@ -1,5 +1,5 @@
--- What ended and was skipped in a namespace between two instants, by status: what was counted, and what was recorded after that. :late_step is how
--- late runs of a schedule have started at least; null: all are meant.
+-- Runs that ended and occurrences that were skipped in a namespace between two instants, by status: the stored counts, and what was recorded
+-- after them. With :late_step, only runs of a schedule that started at least so late; null: all.
 with mark as materialized (
     select coalesce((select greatest(through, :since::timestamptz) from sexton.activity_mark), :since) as through
 )

@@ -1,5 +1,5 @@
--- Entries of all namespaces, or of those in :namespaces, in the order of the chain, after a place in it. Of so many that are
--- looked at, the last is returned though it may not match.
+-- Entries of all namespaces, or of those in :namespaces, in the order of the chain, after a place in it. No more than 2,000 are
+-- read; the last of them is returned even if it does not match.
 select
     -- include: audit_view
     , entry.place, (

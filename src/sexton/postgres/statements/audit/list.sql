@@ -1,5 +1,5 @@
--- Entries of a namespace, the latest first, before a place (null: from the latest on). No more than :look are looked
--- at, whatever the filter; the last of so many is returned though it may not match.
+-- Entries of a namespace, the latest first, before a place (null: from the latest on). No more than :look are
+-- read; the last of them is returned even if it does not match.
 select
     -- include: audit_view
     , entry.place, (

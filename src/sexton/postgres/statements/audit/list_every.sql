@@ -1,4 +1,4 @@
--- The same of all namespaces, or of those in :namespaces.
+-- As list, for all namespaces, or for those in :namespaces.
 select
     -- include: audit_view
     , entry.place, (

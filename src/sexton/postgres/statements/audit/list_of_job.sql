@@ -1,4 +1,4 @@
--- The same of a job of a namespace: what was changed of it alone, or of many jobs among which it was.
+-- As list, for one job of a namespace: changes of it alone, and changes of many jobs that included it.
 select
     -- include: audit_view
     , entry.place, (

@@ -1,5 +1,5 @@
--- Where the chain ends, and where it begins since retention removed what was before; and what waits to be sealed for longer
--- than it should: how many, and since when.
+-- Where the chain ends, and where it begins since retention removed older entries; how many entries have waited too long to be
+-- sealed, and since when.
 select head.sequence, encode(head.hash, 'hex') as hash, head.removed_sequence, encode(head.removed_hash, 'hex') as removed_hash,
        late.count as late, late.since
 from sexton.audit_head as head

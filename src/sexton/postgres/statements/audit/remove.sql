@@ -1,5 +1,5 @@
--- Remove the oldest rows of the chain, of all namespaces, up to the first that is still to be kept, and keep the hash of the
--- last one: the chain begins behind it.
+-- Remove the oldest rows of the chain, of all namespaces, up to the first that is still to be kept. Keep the hash of the last removed
+-- row: the chain begins after it.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 oldest as materialized (
     select sequence, hash, at

@@ -1,4 +1,4 @@
--- Give entries their places in the chain, and move its end; of all namespaces.
+-- Give entries of all namespaces their places in the chain, and move its end.
 with sealed as materialized (
     select *
     from unnest(:at::timestamptz[], :id::bigint[], :sequence::bigint[], :previous::text[], :hash::text[])

@@ -1,4 +1,4 @@
--- Write entries of the audit, in the transaction of what they tell of.
+-- Write entries of the audit, in the transaction of the change that they record.
 insert into sexton.audit_pending (
     at, namespace, actor, face, address, request_id, reason, action, object_id, object_name, job_id, jobs, before, after, detail
 )

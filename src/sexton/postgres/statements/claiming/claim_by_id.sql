@@ -1,5 +1,5 @@
--- Claim those of these runs that can be claimed and are in the lanes of a node, by the rules of claiming/claim. A notice
--- of a broker may be late, repeated or wrong; the rows of `runs` decide. It joins on ctid as there.
+-- Of these runs, claim those that are ready and in the lanes of a node, by the rules of claiming/claim. A notice
+-- of a broker may be late, repeated or wrong; the rows of `runs` decide. It joins on ctid as claiming/claim does.
 -- :runs is the text of an array.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (

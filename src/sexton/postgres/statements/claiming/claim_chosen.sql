@@ -1,12 +1,12 @@
 -- Claim the :runs that were chosen from :queues (one for each run) under their limits, as claiming/claim does, and count
 -- them among the runs of their queue. Runs that another transaction has locked or taken meanwhile are left out.
--- For each of the :noted queues, the next claim continues with these :tokens less the claimed runs (null: no rate), and
--- after its key in :keys (null: where it was).
+-- For each of the :noted queues, the next claim has these :tokens less the claimed runs (null: no rate), and continues
+-- after the key in :keys (null: where it was).
 with moment as materialized (select :now::timestamptz as now),
 picked as materialized (
     select run.place, run.job_id, run.claim, run.revision, chosen.queue
     from unnest(:runs::bigint[], :queues::integer[]) as chosen (id, queue)
-    -- By the id alone: with the state, the planner may take a partial index of all that waits.
+    -- By the id alone: with the state, the planner may take a partial index of all waiting runs.
     cross join lateral (
         select run.ctid as place, run.job_id, run.claim, run.revision, run.state, run.cancel_requested_at
         from sexton.runs as run

@@ -1,6 +1,6 @@
--- Claim runs that may end the process of their worker, for a worker that has no others. By the rules of claiming/claim.
--- The `company` of the most suspicious run says how many may be together. With :company, that is the number of the runs
--- that the node has already, and up to :limit others may join them. Otherwise the run that has waited longest decides.
+-- Claim runs that may end the process of their worker, for a worker that has only such runs. By the rules of claiming/claim.
+-- The `company` of the most suspicious run says how many may run together. With :company, the node has such runs already, and up to
+-- :limit others that allow so many may join them. Otherwise the run that has waited longest decides.
 -- Expired and cancelled runs are left to the sweeper.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 together as materialized (

@@ -1,4 +1,4 @@
--- The runs that a firing has made, by lane. :jobs and their :groups (1-based) are texts of arrays; :times has the
+-- The runs that a firing has made, by lane. :jobs and their :groups (from 1) are texts of arrays; :times has the
 -- scheduled time of each group. Queues with limits and paused queues are left out: only PostgreSQL knows what may be
 -- claimed there, and when.
 select run.lane, array_agg(run.id order by run.priority, run.id) as runs

@@ -1,5 +1,5 @@
--- The lanes among these with waiting runs that may end the process of their worker; and the jobs whose other runs are
--- treated alike. A run that must run alone makes its job such a job while it lives, a dead one for an hour.
+-- Which of these lanes have waiting runs that may end the process of their worker; and the jobs whose other runs are
+-- suspects, too. A run that must run alone makes its job such a job: a live run while it lives, a dead one for an hour.
 select
     array(
         select distinct run.lane

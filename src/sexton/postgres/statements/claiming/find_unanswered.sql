@@ -1,7 +1,7 @@
--- The runs that have waited for a worker for one of the :ages (in seconds) since a time (null: lately), by lane, and the
--- time of this statement. At age 0 without fired runs that could start at once, since the firing has rung for them. At
--- most :limit per lane, priority and age. On runs_claimable, each in its own range. Without queues that have limits or
--- are paused, as in claiming/find_fired.
+-- The runs whose wait for a worker has reached one of the :ages (in seconds) since a time (null: lately), by lane, and the
+-- time of this statement. At age 0, fired runs that could start at once are left out: the firing has rung for them. At
+-- most :limit per lane, priority and age, each read from its own range of runs_claimable. Queues with limits and paused
+-- queues are left out, as in claiming/find_fired.
 with moment as materialized (select clock_timestamp() as now),
 unanswered as (
     select run.lane, array_agg(distinct run.id) as runs

@@ -1,6 +1,6 @@
 -- The lanes that a worker can serve: of its namespaces and its queues (null: all), and of its handlers or targets (such
 -- as http, or message:redis). A handler in `shared` names no application: its lane is left out while a live worker of
--- another application has such a handler too and serves the namespace, since the job does not name one of the two.
+-- another application has such a handler too and serves the namespace, since the job does not say which of the two it means.
 -- `limited`: it must be claimed under the limits of its queue. Lanes of paused queues are left out.
 with others as materialized (
     select node.handlers, node.namespaces

@@ -1,6 +1,6 @@
 -- Lock the queues of these lanes until the transaction ends, so that no other worker claims from them: the first
--- statement of a claim under limits. A later statement counts the running runs, since this one may have waited and sees
--- the runs as they were before. It does not wait for long: the process that has locked a queue may be stopped.
+-- statement of a claim under limits. A later statement counts the running runs: this one may have waited, and sees
+-- the runs as they were before the wait. It does not wait for long: the process that has locked a queue may be stopped.
 with patience as materialized (select set_config('lock_timeout', '500ms', true))
 select queue.id
 from patience

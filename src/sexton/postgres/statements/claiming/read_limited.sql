@@ -1,12 +1,12 @@
 -- What may be claimed from the lanes of a node (in the order given) under the limits of their queues, which are locked
 -- (claiming/lock_queues): a row for each stretch of runs, in the order in which they are served. The highest priority comes
--- first within a queue, and within a priority one key after the other, from the one after that which was served last.
--- What is claimed is decided outside (share_out in share.py). At most :limit runs of a queue are of interest; with
+-- first within a queue, and within a priority one key after the other, beginning after the key that was served last.
+-- share_out in share.py decides what is claimed. At most :limit runs of a queue are of interest; with
 -- a :company only one suspect of a stretch, which may run beside as many others as it says (claiming/claim_suspects).
 -- Expired and cancelled runs are left to the sweeper.
 with recursive moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- 1. The queues, and how much their limits leave: `tokens` of the rate, `places` of the concurrency (null: no such limit).
--- What runs is counted in runs_limited.
+-- Running runs are counted in runs_limited.
 counted as materialized (
     select queue.id, queue.key_concurrency, queue.key_place, queue.rate, served.place, served.lanes,
         coalesce(queue.burst, greatest(ceil(queue.rate), 1)) as burst,
@@ -29,8 +29,8 @@ counted as materialized (
     where queue.paused_at is null
         and (select node.state from sexton.nodes as node where node.id = :node) = 'live'
 ),
--- 2. Each lane and priority is a stretch of runs_claimable. Their numbers are the order in which they are served; `room` is
--- what may be taken of the queue at the most.
+-- 2. Each lane and priority is a stretch of runs_claimable. They are served in the order of their numbers; `room` is
+-- how many runs may be taken from the queue.
 stretches as materialized (
     select counted.id as queue, served.lane, level.priority::smallint as priority, counted.key_concurrency as most,
         counted.key_place, (
@@ -44,9 +44,9 @@ stretches as materialized (
     cross join unnest(counted.lanes) with ordinality as served (lane, place)
     cross join generate_series(0, 3) as level (priority)
 ),
--- 3. Where runs have keys, from key to key of a stretch: from the one after that which was served last to the end
--- (`past_end` false), then from the beginning up to it. Of each key, as many as its share leaves `free`; a key that has its
--- share is stepped over. No more than 1,000 keys of a stretch: the next claim goes on where this one stopped.
+-- 3. Where runs have keys, walk from key to key of a stretch: from the key after the one that was served last to the end
+-- (`past_end` false), then from the beginning up to it. Take as many runs of a key as its share leaves `free`; skip a key
+-- whose share is used up. Read 1,000 keys of a stretch at most: the next claim continues where this one stopped.
 walk (number, past_end, key, steps, found, free, runs) as (
     select stretch.number, false, stretch.key_place, 0, 0, 0, null::bigint[]
     from stretches as stretch
@@ -87,13 +87,13 @@ walk (number, past_end, key, steps, found, free, runs) as (
         order by either.past_end
         limit 1
     ) as next
-    -- What its share leaves.
+    -- What the share of the key leaves.
     cross join lateral (
         select stretch.most - count(*)::integer as free
         from sexton.runs as run
         where run.limited_by = stretch.queue and run.concurrency_key = next.key and run.state in ('running', 'waiting')
     ) as share
-    -- Its runs.
+    -- The runs of the key.
     cross join lateral (
         select array(
             select run.id

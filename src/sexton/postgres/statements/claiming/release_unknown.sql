@@ -1,5 +1,5 @@
--- Give back the runs that a node holds without knowing them: the answer to their claim was lost. :known are the runs that
--- it knows, also those whose outcomes are not written yet. The attempt does not count.
+-- Give back the runs that a node holds and does not know of, because the answer to their claim was lost. :known are the
+-- runs that it knows of, including those whose outcomes are not written yet. The attempt does not count.
 with given as (
     update sexton.runs as run
     set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,

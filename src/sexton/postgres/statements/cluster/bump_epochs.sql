@@ -1,4 +1,4 @@
--- Take every shard from its holder: from now on firings under the old epochs are refused. Waits for open firings.
+-- Take every shard from its holder: firings under the old epochs are refused from now on. Waits for open firings.
 with locked as materialized (
     select id from sexton.shards order by id for update
 )

@@ -1,5 +1,5 @@
--- Declare workers dead whose lease has ended: their next beat or claim finds nothing. Only a sweeper that has renewed its
--- own lease without a gap for a whole lease may do so: after an outage of the database every lease has ended. `running`
+-- Declare workers dead whose lease has ended: their next beat or claim finds no row. Only a sweeper that has renewed its
+-- own lease without a gap for the length of a lease may do so: after an outage of the database every lease has ended. `running`
 -- above 0 on a dead node means that it may still hold runs. Also returns the state of each node before.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 lapsed as materialized (

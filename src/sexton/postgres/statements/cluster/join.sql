@@ -1,4 +1,4 @@
--- Become a node.
+-- Make this process a node.
 insert into sexton.nodes (
     name, roles, version, app, app_file, handlers, targets, queues, namespace, namespaces, capacity, state, detail, lease_until
 )

@@ -1,5 +1,5 @@
--- The value of a setting; :value becomes its value if it has none. A setting that another transaction has just made is
--- not visible to this statement, but to its conflict.
+-- The value of a setting; :value becomes its value if it has none. This statement does not see a setting that another
+-- transaction has just made; its conflict clause does.
 with found as materialized (select value from sexton.settings where name = :name),
 made as (
     insert into sexton.settings (name, value)

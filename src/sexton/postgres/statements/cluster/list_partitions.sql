@@ -1,6 +1,6 @@
 -- The partitions of the daily tables, with the day on which each begins, as its name says. A partition whose detaching
--- was cut off comes first: until that is finished, no other can be detached. A partition that was detached but not
--- dropped is still there, without a parent (`loose`).
+-- was interrupted comes first: until that is finished, no other can be detached. A partition that was detached and not
+-- dropped still exists, without a parent (`loose`).
 select parent.name as parent, child.relname as name, to_date(right(child.relname, 8), 'YYYYMMDD') as day,
     coalesce(link.inhdetachpending, false) as detaching, link.inhrelid is null as loose
 from unnest(:parents::text[]) as parent (name)

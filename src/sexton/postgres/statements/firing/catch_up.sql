@@ -1,12 +1,12 @@
 -- Catch up in one transaction. A timer moves into the future only if it is unchanged since it was planned; only then its
 -- missed runs are inserted, with the lowest priority and spread over time, and its skips are recorded. If all missed
--- occurrences run (:run_chained), they run one after another whatever the overlap; so does the run that is due now,
+-- occurrences run (:run_chained), they run one after another, whatever the overlap says. The run that is due now joins them,
 -- unless runs of the job may overlap. The quotas of the namespaces apply as in firing/fire_metered.
 -- Timers: :jobs, and for each :revisions, :scheduled, :due, :next_scheduled (null: it ends), :next_due, :run_counts.
 -- Runs: :run_jobs, and for each :run_scheduled, :run_due, :run_triggers, :run_missed, :run_available, :run_priorities
 -- (null: the job's), :run_chained. Skips: :skip_jobs, and for each :skip_scheduled, :skip_until, :skip_occurrences,
 -- :skip_reasons.
--- :node is the node that does it, for the audit.
+-- :node is the node that fires, for the audit.
 with
 -- include: fence
 moment as materialized (select clock_timestamp() as now),
@@ -55,7 +55,7 @@ held as materialized (
     select * from ended
 ),
 admitted as materialized (
-    -- The oldest first, so that of each job those that are refused are the last.
+    -- The oldest first, so that the refused runs of each job are its last ones.
     select placed.*, coalesce(placed.turn > placed.room, false) as refused,
         greatest(
             placed.starts_at, placed.next_at + (placed.turn / placed.rate - placed.second) * interval '1 second'

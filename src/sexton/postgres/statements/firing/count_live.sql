@@ -1,5 +1,5 @@
 -- Count the live runs of some namespaces, for their quotas. The count is stored with `taken` of the same moment, so that
--- later runs are known. No firing waits for this.
+-- runs that start later can be added. No firing waits for this.
 with counted as materialized (
     select meter.namespace, meter.taken, count(run.id) as runs
     from sexton.meters as meter

@@ -1,4 +1,4 @@
--- Jobs that are set aside, with everything to plan them again. A job that has ended or was edited since has no schedule
+-- Jobs that are set aside, with everything that is needed to plan them again. A job that has ended or was edited since has no schedule
 -- here.
 select problem.job_id, problem.problem, job.namespace, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, timer.scheduled_at,
        clock_timestamp() as now

@@ -1,6 +1,6 @@
 -- Record what was decided about occurrences of jobs: runs, as their overlap allows, and skipped occurrences. The caller has
--- locked the rows of the jobs and their timers, and moves the timers in the same transaction. Missed ones run one after another
--- if :chained, as in firing/catch_up.
+-- locked the rows of the jobs and their timers, and moves the timers in the same transaction. Missed occurrences run one after
+-- another if :chained, as in firing/catch_up.
 -- Jobs: :jobs, and for each :revisions, :lanes, :overlaps, :chained, :expires_seconds, :concurrency_keys. Runs: :run_jobs, and for
 -- each :scheduled, :due, :triggers, :missed, :available, :priorities. Skips: :skip_jobs, and for each :skipped, :skipped_until,
 -- :skipped_occurrences, :skip_reasons.

@@ -1,5 +1,5 @@
--- Cancel the runs of jobs that wait for their turn. With `running`, also ask those that run to end; those that run outside
--- and wait for a report end with these.
+-- Cancel the waiting runs of jobs. With `running`, also ask the running ones to end; runs that wait for a report from outside
+-- end at once.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 -- include: patience
 found as materialized (

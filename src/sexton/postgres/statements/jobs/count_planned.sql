@@ -1,4 +1,4 @@
--- The timers of a namespace in some shards that are due before :end, in groups that fire alike; of the kinds of target that are no product's own.
+-- The timers of a namespace in some shards that are due before :end, in groups that fire alike; without the kinds of target that belong to a product.
 select timer.timing_key, timer.scheduled_at,
     case when timer.max_runs - timer.fired_count <= :most::int then timer.max_runs - timer.fired_count end as runs_left,
     count(*) as jobs, min(timer.job_id) as sample

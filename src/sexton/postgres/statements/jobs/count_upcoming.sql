@@ -1,5 +1,5 @@
--- What falls due in some shards up to :until, in groups that fire alike: one schedule, one occurrence, one minute in which it is due. Those that
--- have only few runs left stand apart. `sample` is a job of the group.
+-- The timers of some shards that fall due up to :until, in groups that fire alike: one schedule, one occurrence, one minute in which it is due.
+-- A job with only few runs left is a group of its own. `sample` is a job of the group.
 select lane.namespace, timer.timing_key, timer.scheduled_at, date_trunc('minute', timer.due_at) as minute,
     case when timer.max_runs - timer.fired_count <= :most::int then timer.max_runs - timer.fired_count end as runs_left,
     count(*) as jobs, min(timer.job_id) as sample

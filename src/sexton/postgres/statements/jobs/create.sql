@@ -1,5 +1,5 @@
--- Create a job and its timer; no row if a live job has the name. Also tells whether its zone is recorded. The scheduler is
--- told if the job is due within `horizon_seconds`.
+-- Create a job and its timer; no row if a live job has the name. Also returns whether its zone is recorded. The scheduler is
+-- notified if the job is due within `horizon_seconds`.
 with made as (
     insert into sexton.jobs (
         id, namespace, name, app, kind, schedule, timezone, anchor, timing_key, target, payload, options, labels,

@@ -1,4 +1,4 @@
--- Jobs for one instant each, and their timers. The arrays belong together; the rest is the same for all.
+-- Create jobs for one instant each, and their timers. The arrays belong together; the other parameters are the same for all jobs.
 with wanted as materialized (
     select each.id, each.shard, each.name, each.at, each.timing_key::uuid as timing_key, each.payload, each.description, each.owner
     from unnest(

@@ -1,6 +1,6 @@
--- Delete jobs: their names are free, they fire no more, their history stays. :job_ids, and for each how many runs have fired by now
--- (:fired_counts) and the first occurrence that is open (:next_at): what it takes to restore them. With :final
--- only what has called them off restores them.
+-- Delete jobs: their names become free, they no longer fire, their history stays. :job_ids, and what is needed to restore each: how many runs
+-- have fired by now (:fired_counts), and the first open occurrence (:next_at). With :final, only the release, window or message that
+-- cancelled them restores them.
 with ended as (delete from sexton.timers where job_id = any(:job_ids::bigint[]))
 update sexton.jobs as job
 set status = 'deleted', deleted_at = :now, updated_at = :now, paused_reason = null, paused_until = null,

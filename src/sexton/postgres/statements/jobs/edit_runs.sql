@@ -1,5 +1,5 @@
--- Runs that no worker has claimed follow the edit: their revision is fixed by the first claim, also by one that is under
--- way (so the condition is on the row that is updated, which is looked at again after a wait). An edit does not change their
+-- Runs that no worker has claimed follow the edit. The first claim fixes the revision of a run, also a claim that is under
+-- way: so the condition is on the row that is updated, which PostgreSQL checks again after a wait. An edit does not change their
 -- idempotency keys: `fired_ids` are runs and `fired_keys` the keys that they were fired with. `own_ids` are the runs with a
 -- concurrency key of their own, and `own_keys` those keys.
 with buried as (

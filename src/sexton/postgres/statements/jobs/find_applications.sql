@@ -1,4 +1,4 @@
--- Those of these handlers that live workers of several applications have which serve the namespace, with the names of the applications.
+-- Of these handlers, those that several applications have, by the live workers that serve the namespace; with the names of the applications.
 select wanted.handler, array_agg(distinct node.app) as having
 from unnest(:handlers::text[]) as wanted (handler)
 join sexton.nodes as node on wanted.handler = any (node.handlers)

@@ -1,4 +1,4 @@
--- The job that had a name last and is deleted; one that can be restored, if there is any.
+-- The last deleted job that had a name; preferably one that can be restored.
 select id
 from sexton.jobs
 where namespace = :namespace and name = :name and status = 'deleted'

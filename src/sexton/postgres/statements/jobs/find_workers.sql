@@ -1,6 +1,6 @@
--- Of the live workers that serve a namespace: the applications that have a handler (of :app, if it is given; '': a worker
--- without an application), whether one serves `target` (such as http or message:redis), and whether there is one at all;
--- `running`: whether there is a worker of any namespace.
+-- Of the live workers that serve a namespace: the applications that have a handler (only :app, if it is given; '' is a worker
+-- without an application), whether one serves `target` (such as http or message:redis), and whether there is any such worker.
+-- `running`: whether any namespace has a live worker.
 select
     count(*) filter (where node.serving) > 0 as workers,
     count(*) > 0 as running,

@@ -1,4 +1,4 @@
--- Keep an answer under its Idempotency-Key, in the transaction of its effect. One that is past its day is replaced.
+-- Keep an answer under its Idempotency-Key, in the transaction of its effect. An answer that is older than a day is replaced.
 insert into sexton.requests (namespace, key, fingerprint, status, headers, body)
 values (:namespace, :key, :fingerprint, :status, :headers::jsonb, :body)
 on conflict (namespace, key) do update

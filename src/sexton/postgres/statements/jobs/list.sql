@@ -1,4 +1,4 @@
--- Ids of jobs, with the bytes of what can be large in them, in the order in which they were made, `after` an id.
+-- Ids of jobs, with the size of their large fields in bytes, in the order in which they were made, `after` an id.
 select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
 from sexton.jobs
 where id > :after

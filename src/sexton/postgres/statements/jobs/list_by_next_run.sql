@@ -1,6 +1,6 @@
--- The same in the order in which they fire next, after a job with this time (null: it is paused) and id; for filters that leave few.
--- Paused ones come last; those that fire no more are left out. `meant` is how many jobs the filter means: to look for words is
--- dear, and so it is done once.
+-- As list, in the order in which the jobs fire next, after a job with this time (null: it is paused) and id; for filters that match few.
+-- Paused jobs come last; jobs that no longer fire are left out. `meant` is how many jobs match: a search for words is expensive,
+-- so it is done once.
 with meant as materialized (
     select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
     from sexton.jobs

@@ -1,5 +1,5 @@
--- The jobs that an application declares, or has declared, and the live jobs with the names that it wants. One that was
--- declared, ran its course and was removed is remembered by its declaration.
+-- The jobs that an application declares, or has declared, and the live jobs with the names that it wants. A job that was
+-- declared, has completed and was removed is still known by its declaration.
 select distinct on (name, live) id, name, app, status, declaration, paused_reason, status <> 'deleted' as live
 from sexton.jobs
 where namespace = :namespace

@@ -1,5 +1,5 @@
--- The latest jobs of a namespace with a label (:label is its name, :labels its name and value), with :end those that are due before it; of the
--- kinds of target that are no product's own.
+-- The latest jobs of a namespace with a label (:label is its name, :labels its name and value), with :end those that are due before it;
+-- without the kinds of target that belong to a product.
 select job.id
 from sexton.jobs as job
 where job.labels is not null and (:label::text is null or job.labels ? :label) and (:labels::jsonb is null or job.labels @> :labels)

@@ -1,4 +1,4 @@
--- Ids of jobs that a filter means, for counting; :most may be null.
+-- Ids of jobs that match a filter, for counting; :most may be null.
 select id
 from sexton.jobs
 where true

@@ -1,4 +1,4 @@
--- The same in the reverse order of their names, before one (null: from the last on).
+-- As list, in the reverse order of their names, before one (null: from the last on).
 select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes, name
 from sexton.jobs
 where (:before_name::text is null or name < :before_name)

@@ -1,4 +1,4 @@
--- The same, the ones that were made last first, `before` an id.
+-- As list, the newest first, `before` an id.
 select id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
 from sexton.jobs
 where id < :before

@@ -1,4 +1,4 @@
--- Jobs of a namespace (or of :jobs) that are due before :end, with what it takes to work out their times; of the kinds of target that are no product's own.
+-- Jobs of a namespace (or of :jobs) that are due before :end, with the columns that their times are computed from; without the kinds of target that belong to a product.
 select job.id, job.name, job.kind, job.schedule, job.timezone, job.anchor, job.options, job.moved, job.timing_key, job.status, job.revision,
     timer.scheduled_at, timer.due_at, case when timer.max_runs is not null then timer.max_runs - timer.fired_count end as runs_left
 from (

@@ -1,14 +1,14 @@
--- Queues of a namespace that jobs have used or that have limits or a pause, by name, or the one of a name. What runs is counted
--- where there are limits, from the index that the limits go by. Elsewhere it is what workers say that they hold, by lane, with
--- their heartbeats, and what waits for a report: an index of all that run would be written by every claim. What waits to start is
--- counted up to `most` per lane.
+-- Queues of a namespace that jobs have used or that have limits or a pause, by name, or the one of a name. In a queue with limits,
+-- running runs are counted from the index that the limits use. Elsewhere the number is what workers report by lane with their
+-- heartbeats, and what waits for a report: an index of all running runs would be written by every claim. Runs that wait to start
+-- are counted up to `most` per lane.
 with held as materialized (
     select told.lane::integer as lane, told.runs::bigint as runs
     from sexton.nodes as node
     cross join lateral jsonb_each_text(node.detail -> 'lanes') as told (lane, runs)
     where node.lease_until > clock_timestamp() and node.state <> 'dead'
     union all
-    -- Workers over HTTP: the runs themselves stand in their rows.
+    -- Workers over HTTP: their rows have the runs themselves.
     select run.lane, 1
     from sexton.nodes as node
     join sexton.runs as run on run.id = any (node.begun) and run.node = node.id and run.state = 'running'

@@ -1,8 +1,8 @@
--- The same from a time (null: infinity, when paused jobs are due) and an id on, among the timers that come first in each
--- shard: about `rows` of them, by the index timers_due, which knows no order of jobs that are due at one instant. Where a shard
--- has more of them than are looked at, they are taken from the timers in the order of their jobs, of which `walk` are read.
--- Answers with the page; how many timers were `seen`, whatever the filter; whether there may be more after them, `cut_at` (null:
--- infinity) the instant that was looked at last, `walked_to` the last job of it that was (null: all of them).
+-- As list_by_next_run, from a time (null: infinity, when paused jobs are due) and an id on, among the first timers of each
+-- shard: about `rows` of them, by the index timers_due, which does not order jobs that are due at one instant. Where a shard
+-- has more such jobs than are read, they come from the timers in the order of their jobs, of which `walk` are read.
+-- Returns the page; how many timers were `seen`, whatever the filter; whether there may be more after them; `cut_at` (null:
+-- infinity), the last instant that was read; `walked_to`, the last job of that instant that was read (null: all of them).
 with depth as materialized (
     select greatest(10, :rows::bigint / count(*)) as rows from sexton.shards
 ),

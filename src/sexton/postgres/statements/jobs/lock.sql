@@ -1,5 +1,5 @@
 -- Lock the rows of jobs until the transaction ends, in the order of their ids: the first lock of every change (jobs, then timers,
--- then runs). The number of shards cannot change meanwhile either.
+-- then runs). Until then the number of shards does not change either.
 select job.*, pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept
 from sexton.jobs as job
 where job.id = any(:job_ids::bigint[])

@@ -1,6 +1,6 @@
--- Lock the timers of jobs, of those that have one, until the transaction ends: the jobs do not fire meanwhile. The time is read
--- after the last lock is granted: beside FOR UPDATE it would be that before the wait (tried). At least one row, without a job
--- if none has a timer. The quotas of their namespace come with it.
+-- Lock the timers of jobs, where they have one, until the transaction ends: until then the jobs do not fire. The time is read
+-- after the last lock is granted: beside FOR UPDATE it would be the time before the wait (tried). Returns at least one row, without
+-- a job if none has a timer, and with it the quotas of their namespace.
 with locked as materialized (
     select * from sexton.timers where job_id = any(:job_ids::bigint[]) order by job_id for update
 ),

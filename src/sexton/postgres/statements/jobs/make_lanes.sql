@@ -1,5 +1,5 @@
--- Make lanes that do not exist, in one order for all who make them at once. Workers are told once, when the transaction
--- commits.
+-- Make lanes that do not exist, always in the same order, since other transactions may make them, too. Workers are notified once,
+-- when the transaction commits.
 with made as (
     insert into sexton.lanes (namespace, queue, target, handler, keyed)
     select :namespace, queue, target, handler, keyed

@@ -1,5 +1,5 @@
 -- Move timers to other occurrences: :job_ids, and for each :scheduled, :due (null if the job is paused) and :fired_counts. Their
--- revisions grow by :edits. The scheduler is told of what is due within `horizon_seconds`: of one job, or of the shards of several.
+-- revisions grow by :edits. The scheduler is notified of timers that are due within `horizon_seconds`: of one job, or of the shards of several.
 with moved as (
     update sexton.timers as timer
     set scheduled_at = place.scheduled_at, due_at = coalesce(place.due_at, 'infinity'), fired_count = place.fired_count,

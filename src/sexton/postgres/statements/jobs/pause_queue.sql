@@ -1,5 +1,4 @@
--- Stop handing out the runs of a queue, or go on; workers are told. A queue that is paused already keeps the time of its
--- pause.
+-- Pause or resume a queue, and notify workers. A queue that is paused already keeps the time of its pause.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 made as (
     insert into sexton.queues as queue (namespace, name, paused_at, paused_reason, refilled_at, updated_at)

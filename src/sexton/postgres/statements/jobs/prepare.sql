@@ -1,4 +1,4 @@
--- What a new job needs to know before it is written: the time, its id, its lane if it exists, the quotas of its namespace. From here on the number of
+-- What must be known before a new job is written: the time, its id, its lane if it exists, the quotas of its namespace. From here on the number of
 -- shards does not change; later statements of the transaction see it.
 select coalesce(:now::timestamptz, clock_timestamp()) as now, nextval('sexton.job_ids') as job_id,
        pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept,

@@ -1,4 +1,4 @@
--- What a chunk of new jobs needs to know: the time, their ids, the quotas of their namespace. From here on the number of shards does not change; later
+-- What must be known before a chunk of new jobs is written: the time, their ids, the quotas of their namespace. From here on the number of shards does not change; later
 -- statements of the transaction see it.
 select coalesce(:now::timestamptz, clock_timestamp()) as now,
        pg_advisory_xact_lock_shared(sexton.shards_lock()) as kept,

@@ -1,4 +1,4 @@
--- Give jobs other labels, each a revision on; runs that no worker has claimed follow, as in jobs/edit_runs. :job_ids, and for each
+-- Give jobs other labels, each as its next revision; runs that no worker has claimed follow, as in jobs/edit_runs. :job_ids, and for each
 -- :labels (null: none) and :revisions, the new ones.
 with job as materialized (
     select * from unnest(:job_ids::bigint[], :labels::jsonb[], :revisions::integer[]) as j (id, labels, revision)

@@ -1,6 +1,7 @@
--- One-off jobs are deleted when their last run ended as long ago as they are to be kept (:keep_completed_seconds, if they do
--- not say it); their names still lead to their history. Deleted ones go once no history of them is kept (:keep_days), but for declared ones, which are remembered. A job with a live run or a dead letter stays as well:
--- both still need it. By the indexes jobs_completed and jobs_deleted, so that those whose time has not come are not read.
+-- Delete completed one-off jobs when their last run ended long enough ago (:keep_completed_seconds, unless the job says it); their names
+-- still lead to their history. Remove the rows of deleted jobs once no history of them is kept (:keep_days), except those of declared
+-- jobs. A job with a live run or a dead letter stays: both need it. By the indexes jobs_completed and jobs_deleted, so that jobs
+-- whose time has not come are not read.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 completed as materialized (
     select job.id

@@ -1,6 +1,6 @@
--- Take back that jobs were deleted: :job_ids, and for each the :statuses that it gets. The names must be free. What is open of them,
--- :timer_jobs, gets its timer again, in the columns of `timers`; :due is null if the job is paused. The scheduler is told of what is due within
--- `horizon_seconds`.
+-- Restore deleted jobs: :job_ids, and for each its :statuses. The names must be free. Jobs with an open occurrence,
+-- :timer_jobs, get their timers again, in the columns of `timers`; :due is null if the job is paused. The scheduler is notified of jobs that
+-- are due within `horizon_seconds`.
 with back as (
     update sexton.jobs as job
     set status = kept.status, deleted_at = null, deleted_as = null, updated_at = :now,

@@ -1,4 +1,4 @@
--- The same of a part of the timers, :percent of the table's blocks, always the same ones.
+-- As count_planned, for a sample of the timers: :percent of the table's blocks, always the same ones.
 select timer.timing_key, timer.scheduled_at,
     case when timer.max_runs - timer.fired_count <= :most::int then timer.max_runs - timer.fired_count end as runs_left,
     count(*) as jobs, min(timer.job_id) as sample

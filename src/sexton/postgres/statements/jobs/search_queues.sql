@@ -1,4 +1,4 @@
--- Queues of a namespace whose names begin so, and whether they are paused.
+-- Queues of a namespace whose names have a beginning, and whether they are paused.
 select named.name, bool_or(queue.paused_at is not null) as paused
 from (
     select lane.queue as name from sexton.lanes as lane where lane.namespace = :namespace

@@ -1,4 +1,4 @@
--- Set the limits of a queue; workers are told. A bucket that is new is full, one that was there keeps what it had.
+-- Set the limits of a queue; workers are notified. A new bucket is full; an existing one keeps its tokens.
 with moment as materialized (
     select coalesce(:now::timestamptz, clock_timestamp()) as now,
            coalesce(:burst::integer, greatest(ceil(:rate::float8), 1), 0) as most

@@ -1,5 +1,5 @@
 -- Write the timer of a job, or make it again if the job was completed; `due_at` is null if the job is paused. The caller has
--- locked the job, so there is no other timer. The scheduler is told if it is due within `horizon_seconds`.
+-- locked the job, so there is no other timer. The scheduler is notified if it is due within `horizon_seconds`.
 with moved as (
     update sexton.timers as timer
     set revision = :revision, timing_key = :timing_key, scheduled_at = :scheduled_at,

@@ -1,4 +1,4 @@
--- Which entries of the audit are meant; a filter that is null does not apply. Expects entry, of audit_entries.
+-- The filters of audit entries; a filter that is null does not apply. Expects entry, of audit_entries.
 (:actor::text is null or entry.actor = :actor)
 and (:action::text is null or entry.action = :action)
 and (:action_begins::text is null or starts_with(entry.action, :action_begins))

@@ -1,4 +1,4 @@
--- Those that are dead become dead letters.
+-- Dead runs become dead letters.
 -- Expects moment, and ended as recorded does, with error_group besides. Another common table expression follows.
 buried as (
     insert into sexton.dead (

@@ -1,5 +1,5 @@
 -- Charge the meters with the runs that are admitted.
--- Expects meters, and admitted with the namespace of each run (null: one without quotas) and whether it is `refused`. Another
+-- Expects meters, and admitted with the namespace of each run (null: it has no quotas) and whether it is `refused`. Another
 -- common table expression follows.
 charged as (
     update sexton.meters as meter

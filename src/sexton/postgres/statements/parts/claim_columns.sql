@@ -1,7 +1,7 @@
 -- What a worker needs to know of a run that it has claimed.
 -- Expects run, job as it is now, and old with the definition of the run's revision if that is another.
--- Instants as seconds, exact to the microsecond until the year 2242: the driver takes as long to make a datetime as for five
--- other columns, and hardly a handler asks for it.
+-- Instants are seconds, exact to the microsecond until the year 2242: making a datetime takes the driver as long as five
+-- other columns, and few handlers use it.
     run.id, run.job_id, run.lane, run.claim, run.attempt, run.crashes, date_part('epoch', run.scheduled_at) as scheduled_seconds,
     date_part('epoch', run.fired_at) as fired_seconds, date_part('epoch', run.due_at) as due_seconds,
     run.trigger, run.missed, run.idempotency_key, run.revision,

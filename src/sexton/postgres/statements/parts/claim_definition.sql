@@ -1,5 +1,5 @@
--- The job of each run as that run is to be carried out: as it was when the run was first claimed, or as it is now. One
--- row of each at the most, looked up by key: what is lateral with an offset stays a nested loop.
+-- The definition by which each run is carried out: the job as it was when the run was first claimed, or as it is now. One
+-- row of each at the most, looked up by key: a lateral join with an offset stays a nested loop.
 -- Expects picked with job_id, claim and revision, in a from clause.
 left join lateral (
     select job.revision, job.name, job.target, job.payload, job.options, job.timezone

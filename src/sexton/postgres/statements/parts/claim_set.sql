@@ -1,5 +1,5 @@
--- What a claim sets: the number of the claim grows with every one, and the first one fixes the revision.
--- Expects moment, :node, :timeout_seconds (of jobs that do not say theirs), and what claim_definition joins.
+-- What a claim sets: the claim number grows with every claim, and the first claim fixes the revision.
+-- Expects moment, :node, :timeout_seconds (for jobs without their own), and what claim_definition joins.
     state = 'running',
     claim = run.claim + 1,
     attempt = run.attempt + 1,

@@ -1,5 +1,5 @@
--- What lists show of a dead letter, and where it stands.
--- Expects select, and maybe other columns, before it.
+-- The columns of a dead letter in lists, and its tables.
+-- Expects select before it, with or without other columns.
     d.run_id, d.job_id, j.name as job_name, d.died_at, d.reason, d.error, d.error_group, d.scheduled_at, d.trigger,
     d.missed, d.attempt, d.idempotency_key, d.parent_run, d.revision, d.delivered_at,
     d.delivery_error, l.queue, l.target as target_kind, l.handler

@@ -1,4 +1,4 @@
--- Those of the picked that have expired, or were cancelled while they waited, are not claimed but end.
+-- Picked runs that have expired, or were cancelled while they waited, end instead of being claimed.
 -- Expects picked with place (a ctid) and gone. Another common table expression follows.
 ended as (
     delete from sexton.runs as run

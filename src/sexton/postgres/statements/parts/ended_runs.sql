@@ -1,5 +1,5 @@
--- What lists show of an ended run or a skipped occurrence, and where it stands.
--- Expects select, and maybe other columns, before it.
+-- The columns of an ended run or a skipped occurrence in lists, and their tables.
+-- Expects select before it, with or without other columns.
     h.recorded_at, h.run_id, h.job_id, j.name as job_name, h.trigger, h.missed, h.scheduled_at, h.status, h.reason,
     h.attempt, h.error, n.name as worker, h.node, h.fired_at, h.started_at, h.finished_at, h.until_at, h.occurrences,
     h.result::text, h.idempotency_key, h.parent_run, h.revision,

@@ -1,5 +1,5 @@
--- Expects `wanted`: runs of jobs, each with its place among those of its job. They go in as the overlap of their job allows: at once, one after
--- another (chained), or as the next one; what may not is recorded as skipped. Gives `live` and `queued`.
+-- Expects `wanted`: runs of jobs, each with its place among those of its job. A run is inserted as the overlap of its job allows: at once, one after
+-- another (chained), or as the next one. The others are recorded as skipped. Gives `live` and `queued`.
 free as (
     insert into sexton.runs (job_id, lane, priority, available_at, scheduled_at, due_at, expires_at, revision, trigger, missed,
                              concurrency_key)

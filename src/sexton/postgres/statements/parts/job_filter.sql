@@ -1,8 +1,8 @@
--- Which jobs are meant. Expects sexton.jobs and a condition before it. A filter that is null does not count: `label` is the name of a label,
--- `labels` are labels with their values, `pattern` is for names, `kind` is that of the target, `full_name` is a handler with its
--- application; `search` is a tsquery for words of name, owner and description; `ids` are the jobs themselves; `problem` leaves only jobs that are set aside. Deleted jobs are meant only when their status is asked for. A job
--- that fires no more is active until its last run has ended.
--- Planned anew for every call, so that only the filters that are given count, and each finds its index.
+-- The filters of a list of jobs. Expects sexton.jobs and a condition before it. A filter that is null does not apply: `label` is the name of a
+-- label, `labels` are labels with their values, `pattern` is for names, `kind` is that of the target, `full_name` is a handler with its
+-- application; `search` is a tsquery for words of name, owner and description; `ids` are ids of jobs; `problem` leaves only jobs that are set
+-- aside. Deleted jobs match only when their status is asked for. A job that no longer fires is active until its last run has ended.
+-- Planned anew for every call, so that only the given filters count, and each finds its index.
   and namespace = :namespace
   and case when :status::text is null then status <> 'deleted'
            when :status = 'active' then status = 'active' or (status = 'completed' and exists (

@@ -1,4 +1,4 @@
--- How late a run of a schedule started, as a step: 20 is one second, each step is a factor of the square root of 2; -1 where it is not known.
+-- How late a run of a schedule started, as a step: 20 is one second, each step is a factor of the square root of 2; -1 if unknown.
 -- Expects sexton.history as h and sexton.jobs as job before it.
     cross join lateral (
         select case

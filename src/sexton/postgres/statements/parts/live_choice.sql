@@ -1,4 +1,4 @@
--- Which live runs are meant, beside states and triggers; a filter that is null does not count. Expects live_runs and a condition before it.
+-- The filters of live runs, besides states and triggers; a filter that is null does not apply. Expects live_runs and a condition before it.
     and (:states::text[] is null or r.state = any (:states))
     and (:triggers::text[] is null or r.trigger = any (:triggers))
     and (:queue::text is null or r.lane = any (array(select id from sexton.lanes where lanes.queue = :queue and lanes.namespace = :namespace)))

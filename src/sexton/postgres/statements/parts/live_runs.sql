@@ -1,5 +1,5 @@
--- What lists show of a live run, and where it stands.
--- Expects select, and maybe other columns, before it.
+-- The columns of a live run in lists, and their tables.
+-- Expects select before it, with or without other columns.
     r.id as run_id, r.job_id, j.name as job_name, r.trigger, r.missed, r.scheduled_at, r.due_at, r.fired_at,
     r.state as status, r.attempt, r.error, n.name as worker, r.node, r.claimed_at, n.lease_until,
     nullif(r.available_at, 'infinity') as available_at, r.expires_at, r.idempotency_key, r.parent_run, r.revision,

@@ -1,8 +1,8 @@
 -- The namespaces of a batch that have a quota of runs, each with what is left of it: `room` of the live runs (null: no such
 -- quota), and `next_at`, from when on the `rate` of firings counts; a `second` of it may start at once. Their meters are locked until the end.
--- The jobs of one that another transaction has locked wait (`present` and not here), and so do those of one that has too little
--- room by a count of its live runs that is older than a second (`stale`): the caller counts them, and tries again with the
--- namespace among the :fresh ones.
+-- Two kinds of namespaces wait with their jobs: those whose meter another transaction has locked (`present` and not here), and those with
+-- too little room by a count of live runs that is older than a second (`stale`): the caller counts their runs, and tries again with these
+-- namespaces in :fresh.
 -- Expects moment, and due with job_id and namespace. Another common table expression follows.
 present as materialized (
     select space.name as namespace, count(*) as wanted

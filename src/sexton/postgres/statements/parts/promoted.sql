@@ -1,6 +1,6 @@
--- The next run of a job, if one waits, may go once the one before has ended: missed ones first. Workers are told. The last of the common table expressions.
--- Expects moment, and ended with the id, job_id and slot of the runs that have ended, of which several may be of one job. By its
--- id: an edit that this waits for gives the row another place.
+-- When a run has ended, release the next waiting run of its job, missed ones first, and notify workers. The last of the common table expressions.
+-- Expects moment, and ended with the id, job_id and slot of the runs that have ended; several may belong to one job. It joins on the
+-- id: an edit that this statement waits for gives the row another ctid.
 promoted as (
     update sexton.runs as run
     set slot = 0, available_at = greatest((select now from moment), run.not_before)

@@ -1,5 +1,5 @@
--- Renew the lease of a node, and record how it is. If the node was declared dead, there is no row. `last_beat_at` is what
--- the beat before has written.
+-- Renew the lease of a node, and record its state. If the node was declared dead, there is no row. `last_beat_at` is the time
+-- of the beat before.
 -- Expects :node, :lease_seconds, :running, :backend_pids and :detail; another common table expression follows.
 renewed as (
     update sexton.nodes as node

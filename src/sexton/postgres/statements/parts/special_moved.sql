@@ -1,9 +1,9 @@
--- Move the timers of a batch, each only if it is still what the scheduler saw. A job whose last occurrence this is loses its timer
--- and is completed.
+-- Move the timers of a batch, each only if it is unchanged since the scheduler read it. If this is the last occurrence of a job, delete
+-- its timer and complete it.
 -- Expects batch with job_id, revision, scheduled_at, due_at, next_at, next_due_at and may_end (whether this occurrence may be
 -- the last), and :now. Another common table expression follows.
 ending as materialized (
-    -- Jobs before timers, as edits lock them: what waits for an edit here does not hold what the edit needs next.
+    -- Jobs before timers, as edits lock them: while this waits for an edit, it holds no lock that the edit needs next.
     select j.id
     from batch b
     join sexton.timers t on t.job_id = b.job_id and t.due_at = b.due_at

@@ -1,4 +1,4 @@
--- Make the runs of what has fired, as the overlap of each job allows; what it forbids is recorded as skipped.
+-- Make the runs of fired occurrences, as the overlap of each job allows; the others are recorded as skipped.
 -- Expects fired with job_id, revision, lane, priority, overlap, expires_seconds, concurrency_key, scheduled_at, due_at,
 -- available_at, and not_before for a run that is queued (null: none); and :now. The last of the common table expressions.
 free as (
@@ -30,7 +30,7 @@ queued as (
     returning job_id
 ),
 stopping as (
-    -- What is caught up runs to its end. A run that is locked is about to end, or to go back to its queue: then stop_overlapped asks it.
+    -- Catch-up runs are not cancelled. A locked run is about to end, or to go back to its queue: then stop_overlapped asks it to end.
     update sexton.runs r
     set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
     where r.id = any (array(

@@ -1,5 +1,5 @@
--- How a timer is fired: 0 by firing/fire, 1 by firing/fire_special, 2 by firing/fire_metered, as its namespace has a quota of
--- runs. The subselect is hashed once; without such quotas there is nothing in it.
+-- How a timer is fired: 0 by firing/fire, 1 by firing/fire_special, 2 by firing/fire_metered, if its namespace has a quota of
+-- runs. The subselect is hashed once; without such quotas it is empty.
 -- Expects select, and other columns, before it, and the columns of timers.
     case
         when lane in (

@@ -1,2 +1,2 @@
--- The history of a namespace begins on this day: what was recorded before is deleted.
+-- Note that the history of a namespace begins on this day: earlier rows are deleted.
 update sexton.namespaces set history_begins = :day where name = :namespace

@@ -1,4 +1,4 @@
--- Count the jobs of a namespace, whose meter is locked: one more than its quota at the most.
+-- Count the jobs of a namespace, whose meter is locked; the count stops at one more than its quota.
 with counted as materialized (
     select count(*) as jobs
     from (

@@ -1,5 +1,5 @@
--- Delete what was recorded of some jobs on a day, up to :limit rows, with the attempts and the log lines of their runs. They were
--- recorded since the first of these runs was made, and before the end of the day.
+-- Delete the history of some jobs on a day, up to :limit rows, with the attempts and the log lines of their runs. Attempts and lines were
+-- recorded after the first of these runs was made, and before the end of the day.
 with picked as materialized (
     select ended.tableoid as part, ended.ctid as place, ended.run_id, ended.fired_at
     from sexton.history as ended

@@ -1,4 +1,4 @@
--- The quotas of the first namespaces that have some, with what is used of those that are metered: at most so much.
+-- The quotas of the first namespaces that have some, with an upper bound of the use of those that are metered.
 select space.name, space.jobs, space.live_runs, space.firings_per_second, space.payload_bytes, space.history_days,
     space.campaign_sends_per_day,
     case when jobs.counted_at > '-infinity' then jobs.counted + jobs.taken - jobs.counted_taken end as jobs_used,

@@ -1,4 +1,4 @@
--- The namespaces whose history is to be shorter than the :keep_days of the cluster, and from which day on they have theirs.
+-- The namespaces that keep their history for fewer days than the :keep_days of the cluster, and the day on which each history begins.
 select name, history_begins,
     ((coalesce(:now::timestamptz, clock_timestamp()) at time zone 'UTC')::date - history_days) as begins
 from sexton.namespaces

@@ -1,2 +1,2 @@
--- The next jobs of a namespace, deleted ones too, by their ids.
+-- The next jobs of a namespace, including deleted ones, by their ids.
 select id from sexton.jobs where namespace = :namespace and id > :after order by id limit :limit

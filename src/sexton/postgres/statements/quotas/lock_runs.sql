@@ -1,5 +1,5 @@
--- What is left of a namespace's quota of runs, as firing/fire_metered has it; its meter is locked until the transaction ends. No
--- row: it has none. `stale`: its live runs were counted more than a second ago.
+-- What is left of a namespace's quota of runs, by the rules of firing/fire_metered; its meter is locked until the transaction ends. No
+-- row: it has no quota. `stale`: its live runs were counted more than a second ago.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now)
 select space.live_runs, space.firings_per_second as rate, greatest(meter.free_at, moment.now) as next_at,
     case when space.live_runs is not null

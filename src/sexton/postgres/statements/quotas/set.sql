@@ -1,5 +1,5 @@
--- Set the quotas of a namespace. A meter goes with its quota, and begins with a count. Processes that serve the API read the
--- namespaces again, schedulers all timers: how a job is fired depends on it.
+-- Set the quotas of a namespace. A meter exists as long as its quota, and begins with a count. Processes that serve the API read the
+-- namespaces again; schedulers read all timers again, because the quota decides how a job is fired.
 with changed as (
     update sexton.namespaces
     set description = :description, jobs = :jobs, live_runs = :live_runs, firings_per_second = :firings_per_second,

@@ -1,4 +1,4 @@
--- Take :count jobs of a namespace's quota, if as many are surely left of it: how many there may be now.
+-- Take :count jobs of a namespace's quota, if certainly as many are left; returns an upper bound of the jobs that there are now.
 update sexton.meters as meter
 set taken = meter.taken + :count::bigint
 from sexton.namespaces as space

@@ -1,4 +1,4 @@
--- What has ended, by status, of the first :limit that a filter means; :unusual: the filter leaves no success of a schedule.
+-- Ended runs and skipped occurrences by status, of the first :limit that match a filter; :unusual: the filter matches no success of a schedule.
 select counted.status, count(*) as runs
 from (
     select h.status

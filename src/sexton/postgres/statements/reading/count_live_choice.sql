@@ -1,5 +1,5 @@
--- Live runs by state, of the first :limit that a filter means. The lane of a run says the namespace: joined with jobs, PostgreSQL may choose to
--- read a million of them.
+-- Live runs by state, of the first :limit that match a filter. The namespace comes from the lane of a run: in a join with jobs, PostgreSQL may
+-- choose to read a million of them.
 select counted.state as status, count(*) as runs
 from (
     select r.state

@@ -1,4 +1,4 @@
--- For how many days ahead history has partitions: read from the upper bounds of its parts. Null if it has none.
+-- For how many days ahead history has partitions, by their upper bounds. Null if it has none.
 select floor(extract(epoch from max(part.upper) - clock_timestamp()) / 86400)::int as days
 from (
     select (regexp_match(pg_get_expr(c.relpartbound, c.oid), 'TO \(''([^'']+)''\)'))[1]::timestamptz as upper

@@ -1,5 +1,5 @@
--- Runs of a namespace by their ids, live or ended, with the payload if they have one of their own. Of a run that ends meanwhile
--- the one or the other row is seen.
+-- Runs of a namespace by their ids, live or ended, with the payload if they have one of their own. If a run ends
+-- meanwhile, one of its two rows is seen.
 select distinct on (wanted.id)
     wanted.id as run_id, job.id as job_id, job.name as job_name, found.status, found.payload::text as payload
 from unnest(:run_ids::bigint[]) as wanted (id)

@@ -1,4 +1,4 @@
--- One dead letter, with what it was to do.
+-- One dead letter, with its target and payload.
 select
     coalesce(d.payload, j.payload)::text as payload,
 -- include: dead_letters

@@ -1,4 +1,4 @@
--- One live run, with all that is known of it.
+-- One live run, with all of its columns.
 select
     r.crashes, r.claim, r.deadline_at, r.progress::text, coalesce(r.payload, j.payload)::text as payload, l.namespace, l.queue,
     l.target, l.handler, r.concurrency_key,

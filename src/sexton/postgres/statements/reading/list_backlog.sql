@@ -1,4 +1,4 @@
--- How much waits in each lane of a namespace (null: of all), counted up to :most per lane so that asking stays cheap.
+-- How many runs wait in each lane of a namespace (null: of all), counted up to :most per lane, so that the answer stays cheap.
 select l.namespace, l.queue, l.target, l.handler, sum(w.waiting)::bigint as waiting, min(w.oldest_available_at) as oldest_available_at
 from sexton.lanes l
 cross join lateral (

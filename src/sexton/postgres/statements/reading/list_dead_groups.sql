@@ -1,4 +1,4 @@
--- Dead letters by what they died of and how, the largest group first; :job_id may be null.
+-- Dead letters by reason and group of errors, the largest group first; :job_id may be null.
 select d.error_group, d.reason, count(*) as letters, count(distinct d.job_id) as jobs,
     min(d.died_at) as first_died_at, max(d.died_at) as last_died_at,
     (array_agg(d.error order by d.died_at desc))[1] as latest_error,

@@ -1,5 +1,5 @@
--- How many died in each of the last 24 hours, by what they died of and how; 0 is the oldest hour, 23 the one before now. The clock is read once: a letter
--- of the oldest hour must not leave it while the others are read.
+-- How many runs died in each of the last 24 hours, by reason and group of errors; 0 is the oldest hour, 23 the last one. The clock is read once, so that
+-- no letter of the oldest hour leaves it while the others are read.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now)
 select d.error_group, d.reason, 23 - floor(extract(epoch from ((select now from moment) - d.died_at)) / 3600)::int as hour,
     count(*)::int as letters

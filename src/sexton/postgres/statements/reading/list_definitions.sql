@@ -1,4 +1,4 @@
--- Jobs as they were at some revisions; :jobs and :revisions belong together.
+-- The definitions of jobs at some revisions; :jobs and :revisions belong together.
 select wanted.job_id, wanted.revision, coalesce(kept.definition, to_jsonb(job))::text as definition
 from unnest(:jobs::bigint[], :revisions::integer[]) as wanted (job_id, revision)
 join sexton.jobs as job on job.id = wanted.job_id

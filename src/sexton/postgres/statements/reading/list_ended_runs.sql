@@ -1,4 +1,4 @@
--- What has ended of all jobs of a namespace and was recorded at or after :first and up to :last, the latest first. :run_id and :scheduled_at, with
+-- Ended runs and skipped occurrences of a namespace that were recorded at or after :first and up to :last, the latest first. :run_id and :scheduled_at, with
 -- :last, name the last row of the page before, or are null. The caller widens the range step by step, because history is ordered by job.
 select
 -- include: ended_runs

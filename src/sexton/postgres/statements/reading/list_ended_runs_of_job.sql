@@ -1,4 +1,4 @@
--- What has ended of one job and was recorded at or after :first and up to :last, the latest first. :last, :run_id and :scheduled_at name the last
+-- Ended runs and skipped occurrences of one job that were recorded at or after :first and up to :last, the latest first. :last, :run_id and :scheduled_at name the last
 -- row of the page before, or are null. Skipped occurrences are rows without a run.
 select
 -- include: ended_runs

@@ -1,4 +1,4 @@
--- The latest runs of a namespace that were due in a range and died or were not done in time, within a day after it: the index of what is unusual finds them.
+-- The latest runs of a namespace that were due in a range and died or expired within a day after it, by the index of runs that are no success of a schedule.
 select h.run_id, h.job_id, h.status, h.scheduled_at, h.reason, h.occurrences, h.fired_at, job.name, job.timezone, job.kind, job.schedule
 from sexton.history as h
 join sexton.jobs as job on job.id = h.job_id

@@ -1,4 +1,4 @@
--- What became of each of these jobs that was due in a range, if it was recorded within a day after it, the latest first.
+-- What became of these jobs that were due in a range, if it was recorded within a day after the range, the latest first.
 select h.run_id, h.job_id, h.status, h.scheduled_at, h.reason, h.occurrences, h.fired_at, job.name, job.timezone, job.kind, job.schedule
 from unnest(:jobs::bigint[]) as wanted (id)
 join sexton.jobs as job on job.id = wanted.id

@@ -1,4 +1,4 @@
--- How long the runs of a job took and how late they started since an instant, in pieces of so many seconds; of the latest :most runs.
+-- How long the runs of a job took and how late they started since an instant, in intervals of equal length; of the latest :most runs.
 select timestamptz 'epoch' + floor(extract(epoch from h.recorded_at) / :seconds::float8) * :seconds * interval '1 second' as at,
     count(*) as runs,
     count(*) filter (where h.status in ('dead', 'expired')) as failed,

@@ -1,4 +1,4 @@
--- What a job was before its edits, the oldest first; of a job that is edited all the time, the latest hundred.
+-- The earlier definitions of a job, the oldest first; no more than the latest hundred.
 select revision, definition::text, valid_until
 from (
     select revision, definition, valid_until

@@ -1,2 +1,2 @@
--- Those of these jobs whose runs have a concurrency key.
+-- Of these jobs, those whose runs have a concurrency key.
 select * from sexton.jobs where id = any(:jobs::bigint[]) and options ? 'concurrency_key'

@@ -1,4 +1,4 @@
--- Dead letters that a filter means, for counting; a filter that is null does not apply, :most may be null.
+-- Dead letters that match a filter, for counting; a filter that is null does not apply, :most may be null.
 select d.run_id
 from sexton.dead d
 join sexton.jobs j on j.id = d.job_id

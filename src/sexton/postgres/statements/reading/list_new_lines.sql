@@ -1,4 +1,4 @@
--- What watched runs have logged and was recorded after :since, in order; of each run the first :each.
+-- Log lines of watched runs that were recorded after :since, in order; of each run the first :each.
 select line.run_id, line.at, line.attempt, line.level, line.message
 from unnest(:run_ids::bigint[]) as watched (id)
 cross join lateral (

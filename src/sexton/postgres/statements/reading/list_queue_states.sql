@@ -1,5 +1,5 @@
--- What keeps runs of queues from starting: a pause, or a limit that is reached, and which keys have as many runs as they
--- may.
+-- What keeps runs of queues from starting: a pause, a limit that is reached, and keys that have as many runs as they may
+-- have.
 select queue.name, queue.paused_at is not null as paused, queue.paused_reason, queue.concurrency, queue.key_concurrency,
     queue.rate,
     coalesce(queue.concurrency <= (

@@ -1,5 +1,5 @@
--- What was recorded of a job's occurrences between :start and :end (both included), counted ranges that reach into it
--- included. Nothing is recorded before it is due, so the index of (job, recorded_at) bounds the search from below.
+-- The records of a job's occurrences between :start and :end (both included), with counted ranges that reach into it.
+-- Nothing is recorded before it is due, so the index of (job, recorded_at) bounds the search from below.
 select h.run_id, h.scheduled_at, h.until_at, h.occurrences, h.status, h.reason, h.trigger, h.missed, h.attempt, h.error,
     h.fired_at, h.started_at, h.finished_at, h.revision
 from sexton.history h

@@ -1,4 +1,4 @@
--- The log of a run, in order; :after is null, or only later lines are wanted. The caller has looked the run up.
+-- The log of a run, in order; with :after, only later lines. The caller has looked the run up.
 select at, attempt, level, message
 from sexton.run_logs
 where run_id = :run_id and (:after::timestamptz is null or at > :after)

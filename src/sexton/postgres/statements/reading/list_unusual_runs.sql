@@ -1,4 +1,4 @@
--- The same of what is no success of a schedule, for filters that leave nothing else: those have an index by time.
+-- As list_ended_runs, for filters that match no success of a schedule: all other rows have an index by time.
 select
 -- include: ended_runs
 where j.namespace = :namespace and h.recorded_at >= :first and h.recorded_at <= :last

@@ -1,4 +1,4 @@
--- Where live runs stand that are watched: by their ids, and of each watched job the latest :each.
+-- The states of watched live runs: by their ids, and of each watched job the latest :each.
 select run.id, run.job_id, run.state, run.attempt, run.claim, run.progress::text as progress
 from sexton.runs as run
 where run.id = any (:run_ids::bigint[])

@@ -1,4 +1,4 @@
--- Make runs for past occurrences once more, behind all others, each under the key of its occurrence. Overlap does not
+-- Make new runs for past occurrences, behind all other runs, each under the key of its occurrence. Overlap does not
 -- apply to them, and they do not expire. :scheduled_at, :keys and :available_at belong together; a null key is the
 -- default one.
 with made as (

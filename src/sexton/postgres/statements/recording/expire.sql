@@ -1,4 +1,4 @@
--- Waiting runs that are past their time end as expired, also those of a lane that no worker serves; waiting runs that
+-- Waiting runs that are past their time end as expired, including those of a lane that no worker serves; waiting runs that
 -- were asked to cancel end as cancelled. Each kind has its own partial index, hence two branches.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 stale as materialized (

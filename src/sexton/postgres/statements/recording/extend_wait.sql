@@ -1,4 +1,4 @@
--- A run that works elsewhere reports that it goes on: it may wait :seconds from now, or longer if it already may.
+-- A run that is carried out elsewhere reports that it goes on: it may wait :seconds from now, or longer if it already may.
 -- :progress may be null. A run whose cancellation was requested gets no more time.
 update sexton.runs
 set deadline_at = case

@@ -1,5 +1,5 @@
--- Which of these (run, claim) of a node have ended since a time: for a worker that lost the answer of recording/finish.
--- Found by job, since history has an index on that.
+-- Of these pairs (run, claim) of a node, those that have ended since a time: for a worker that lost the answer of
+-- recording/finish. Found by job, since history has an index on that.
 select history.run_id, history.status
 from unnest(:runs::bigint[], :claims::integer[], :jobs::bigint[]) as mine (id, claim, job_id)
 join sexton.history as history

@@ -1,6 +1,6 @@
--- Record the successes of a node. The runs that it still holds under the claims that it names go to history, and release
+-- Record the successes of a node. The runs that it still holds under the named claims go to history, and release
 -- the next run of their job. A run that is not deleted here was lost to another claim: its result is dropped, and nothing
--- else changes. The answer is one row: how many were recorded, and which, but only if some were not. The worker only
+-- else changes. The answer is one row: how many were recorded; and if some were not, which ones were. The worker only
 -- estimates the database's time: its times never precede the claim here, but its duration is kept. Every statement that
 -- locks several runs locks them in the order of their ids, with runs in another slot than 0 last: so no two statements
 -- deadlock.

@@ -1,4 +1,4 @@
--- Promote queued runs whose predecessor ended in the moment in which they were queued: no other statement does.
+-- Promote queued runs whose predecessor ended while they were being queued: no other statement does this.
 update sexton.runs as run
 set slot = 0, available_at = greatest(coalesce(:now::timestamptz, clock_timestamp()), run.not_before)
 where run.id = any (array(

@@ -13,9 +13,9 @@ made as (
     )
     select taken.job_id, taken.lane, taken.priority, taken.available_at, taken.scheduled_at, taken.due_at, job.revision,
            'redrive', taken.missed, taken.key, taken.run_id, coalesce(:payload::jsonb, taken.payload),
-           -- An edit while it ran may have left it in a lane of the other sort.
+           -- An edit while the run was live may have left it in a lane of the other kind: with concurrency keys, or without.
            case when lane.keyed then coalesce(taken.concurrency_key, taken.job_id::text) end,
-           -- What has ended its process may do it again.
+           -- A run that has ended its process may do so again.
            case when taken.reason = 'poison' then 1 else 0 end
     from taken
     join sexton.lanes as lane on lane.id = taken.lane

@@ -1,5 +1,5 @@
 -- Give runs of a node back as if they had not been claimed: the attempt does not count, the claim number stays. :reasons
--- say why (null: no reason); :delay puts all of them off by some seconds, and a :company makes all of them suspects.
+-- say why (null: no reason); :delay postpones all of them by some seconds, and a :company makes all of them suspects.
 with given as (
     update sexton.runs as run
     set state = case when run.attempt - 1 - run.crashes > 0 then 'failed' else 'pending' end,

@@ -1,5 +1,5 @@
 -- Put runs of a node back for another attempt after a delay in seconds, with a row for the failed attempt. A run that its
--- handler put off (`snoozed`) does not use up an attempt. A run that was asked to cancel meanwhile ends here as
+-- handler postponed (`snoozed`) does not use up an attempt. A run that was asked to cancel meanwhile ends here as
 -- cancelled. By the rules of recording/finish.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 held as materialized (

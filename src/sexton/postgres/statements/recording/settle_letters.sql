@@ -1,5 +1,5 @@
 -- Record the results of sent letters. The arrays belong together: :deliveries is the number of the delivery; :errors is
--- null for a letter that arrived; :sent is false for a letter without a target, where only its own kind had to be
+-- null for a letter that arrived; :sent is false for a letter without a target, of which only the run's kind was
 -- informed; :waits are seconds until the next try. A letter that another worker has leased since is left alone.
 update sexton.dead as dead
 set delivered_at = case when done.error is null and done.sent then moment.now else dead.delivered_at end,

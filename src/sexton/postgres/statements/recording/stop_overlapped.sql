@@ -1,5 +1,5 @@
--- Ask runs to end that must make room for runs queued behind them (CANCEL_RUNNING), and were not asked: another
--- transaction had locked them when those were queued.
+-- Ask runs to end if they must make room for a queued run (CANCEL_RUNNING) and were not asked yet, because another
+-- transaction had locked them when that run was queued.
 update sexton.runs as run
 set cancel_requested_at = coalesce(:now::timestamptz, clock_timestamp()), cancel_reason = 'the next occurrence is due'
 where run.id = any (array(

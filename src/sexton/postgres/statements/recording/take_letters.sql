@@ -1,6 +1,6 @@
 -- Lease dead letters that are due, for :lease_seconds: until then no other worker sends them. Letters without a target
 -- are not read again. The target is that of the job, or of all jobs of its namespace. Only of :namespaces (null: of all):
--- a worker that sends a letter sees it, and the secrets of its target. :hearing are the kinds of target that want to know
+-- a worker that sends a letter sees it, and the secrets of its target. :hearing are the kinds of target that are informed of
 -- their own dead runs; `kind` is the run's kind, if it is one of them.
 with moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now),
 picked as materialized (

@@ -1,5 +1,5 @@
 -- Runs of a node wait for an outside report from now on, for some seconds each. They leave the worker, but keep its name,
--- since it sent them. A run that was reported already is gone, or belongs to another claim, and does not change.
+-- since it sent them. A run that was reported already has ended, or belongs to another claim, and does not change.
 with waiting as (
     update sexton.runs as run
     set state = 'waiting',

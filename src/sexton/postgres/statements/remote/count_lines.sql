@@ -1,4 +1,4 @@
--- How many lines and bytes the log of each attempt has, of those that are kept at the most; and whether it has its last line.
+-- How many lines and bytes the log of each attempt has, counted up to what is kept; and whether it has its last line.
 select mine.id, count(line.size)::integer as lines, coalesce(sum(line.size), 0)::bigint as bytes,
     coalesce(bool_or(line.last), false) as full
 from unnest(:runs::bigint[], :attempts::integer[]) as mine (id, attempt)

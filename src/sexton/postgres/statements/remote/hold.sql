@@ -1,4 +1,4 @@
--- A worker that works elsewhere holds these runs from now on; until when each may take. No rows: it was declared dead.
+-- A worker over HTTP holds these runs from now on. Returns the time limit of each. No rows: the worker was declared dead.
 with held as (
     update sexton.nodes as node
     set begun = node.begun || :runs::bigint[], running = cardinality(node.begun) + cardinality(:runs::bigint[])

@@ -1,4 +1,4 @@
--- Make a worker that works elsewhere a node, unless its namespace has too many. Only callers with :credential may act for it.
+-- Make a worker over HTTP a node, unless its namespace has too many. Only callers with :credential may act for it.
 -- `begun` are the runs that it holds: empty, and not null, from the start.
 insert into sexton.nodes (name, roles, version, handlers, queues, namespaces, capacity, credential, begun, detail, lease_until)
 select :name, '{worker}', :version, :handlers::text[], :queues::text[], array[:namespace::text], :capacity::integer, :credential, '{}',

@@ -1,4 +1,4 @@
--- Workers that work elsewhere do not hold these runs any longer.
+-- Workers over HTTP no longer hold these runs.
 update sexton.nodes as node
 set begun = array(select held.id from unnest(node.begun) with ordinality as held (id, place)
     where held.id <> all (:runs::bigint[]) order by held.place)

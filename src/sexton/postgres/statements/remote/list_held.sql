@@ -1,5 +1,5 @@
--- The runs that a worker that works elsewhere holds: which are to be cancelled, are over their time, or were claimed so long ago
--- that the worker must know of them.
+-- The runs that a worker over HTTP holds; for each, whether it is to be cancelled, is over its time limit, or was claimed so long
+-- ago that the worker must know of it.
 select run.id, run.claim, run.cancel_requested_at is not null as cancelled,
     run.deadline_at <= coalesce(:now::timestamptz, clock_timestamp()) as overdue,
     run.claimed_at <= coalesce(:now::timestamptz, clock_timestamp()) - :known_seconds::float8 * interval '1 second' as known

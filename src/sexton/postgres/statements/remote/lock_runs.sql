@@ -1,4 +1,4 @@
--- Lock runs of a namespace for the reports of workers that work elsewhere, in the order of their ids; :node, if it is given, holds them.
+-- Lock runs of a namespace for the reports of workers over HTTP, in the order of their ids; with :node, only runs that it holds.
 with
 -- include: patience
 moment as materialized (select coalesce(:now::timestamptz, clock_timestamp()) as now from patience)

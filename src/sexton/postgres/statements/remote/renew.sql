@@ -1,5 +1,5 @@
--- Renew the lease of a worker that works elsewhere, and read what it says it serves. A dead one is read and stays dead. No row:
--- there is none of this namespace that the caller may act for. `suspects`: it holds runs that may end its process.
+-- Renew the lease of a worker over HTTP, and read what it serves. A dead worker is read and stays dead. No row: this namespace
+-- has no such worker for which the caller may act. `suspects`: it holds runs that may end its process.
 with renewed as (
     update sexton.nodes as node
     set lease_until = clock_timestamp() + (node.detail ->> 'lease_seconds')::float8 * interval '1 second',

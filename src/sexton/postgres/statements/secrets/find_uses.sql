@@ -1,5 +1,5 @@
--- What names a secret, as `${secret:NAME}` or {"secret": "NAME"}: jobs, of which :look that are not carried out by a handler are looked at,
--- providers and adapters.
+-- What names a secret, as `${secret:NAME}` or {"secret": "NAME"}: jobs (the first :look without a handler are read), providers and
+-- adapters.
 with looked as materialized (
     select job.name, job.target::text as target
     from sexton.jobs as job

@@ -1,6 +1,6 @@
--- Write occurrences that a test engine has fired and handed to its worker before it wrote anything: what firing/fire or
--- firing/fire_special, and then claiming/claim, would have written at their time. The timers move behind the last ones, if
--- they are still where the engine saw them; how many did comes back.
+-- Write occurrences that a test engine has fired and given to its worker before it wrote anything: the rows that firing/fire
+-- or firing/fire_special, and then claiming/claim, would have written at their time. The timers move behind the last ones, if
+-- they are unchanged since the engine read them; returns how many did.
 -- :jobs to :counts have one element per job, the others one per run. Of the runs of a job that must not overlap only that of
 -- the present instant (:current) is live: the others have ended, and are recorded next.
 with moved as (

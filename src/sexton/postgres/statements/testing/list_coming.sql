@@ -1,5 +1,5 @@
--- The jobs that are due next, up to :until, with what it takes to fire them and to carry out their runs: a schedule, what a
--- claim gives to a worker, and `busy` where a run of theirs is in the way of the next one.
+-- The jobs that are due next, up to :until, with everything that firing them and carrying out their runs needs: a schedule, what a
+-- claim gives to a worker, and `busy` if a run of the job keeps the next one from starting.
 select timer.job_id, timer.shard, timer.scheduled_at, timer.due_at, timer.fired_count, timer.max_runs, timer.lane,
     timer.priority, timer.overlap, timer.expires_seconds, timer.concurrency_key, timer.revision,
     job.revision = timer.revision and lane.target = 'handler' and not exists (

@@ -1,7 +1,7 @@
--- Where a test engine stands: what may be done at this instant, and when the next thing happens.
--- `timers`: a job is due. `runs`: a run can be claimed from :lanes, which are all that the worker serves, those of queues
--- with limits included. `sweep`: the sweeper would find something. `timer_at`: when the next job is due. `other_at`: when
--- something else happens next: a retry, an expiry, the end of a pause, the end of waiting for a report.
+-- The state of a test engine: what can be done at this instant, and when something happens next.
+-- `timers`: a job is due. `runs`: a run can be claimed from :lanes, all lanes that the worker serves, with those of queues
+-- with limits. `sweep`: the sweeper would find something. `timer_at`: when the next job is due. `other_at`: when
+-- something else happens next: a retry, an expiry, the end of a pause, the end of a wait for a report.
 with moment as materialized (select clock_timestamp() as now)
 select
     exists (select from sexton.timers where due_at <= moment.now) as timers,

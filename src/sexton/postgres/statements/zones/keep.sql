@@ -1,4 +1,4 @@
--- What a zone is like in the zone database that jobs are planned with now. What it was like before is kept if it differs.
+-- Record the rules of a zone in the zone database that jobs are planned with now. If they differ, the earlier rules are kept, too.
 insert into sexton.zones as known (name, version, fingerprint, changes)
 values (:name, :version, :fingerprint, :changes)
 on conflict (name) do update

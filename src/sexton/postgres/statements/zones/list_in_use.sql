@@ -1,6 +1,6 @@
--- The zones of the jobs that are to fire, one step through the index for each, and what is known of them; also those that
--- were used once, for jobs may come that are planned with what is known now. UTC has no clock changes. :recent: how long a
--- change of a zone counts as recent.
+-- The zones of the jobs that will fire, one step through the index for each, and their recorded rules; also zones that were
+-- used before, because new jobs are planned with the recorded rules. UTC has no clock changes. :recent: how long a change of a
+-- zone counts as recent.
 with recursive used (name) as (
     (
         select timezone from sexton.jobs

@@ -1,4 +1,4 @@
--- Those of the given zones that are not recorded, in one order for all. UTC has no clock changes.
+-- Of the given zones, those that are not recorded, always in the same order. UTC has no clock changes.
 select distinct wanted.name collate "C" as name
 from unnest(:names::text[]) as wanted (name)
 where wanted.name <> 'UTC' and not exists (select from sexton.zones as known where known.name = wanted.name)

@@ -1,6 +1,6 @@
--- Put timers, which the caller has locked, to where they belong under other clock changes. A job that has no occurrence left
--- is completed. The scheduler is told if one is due within :horizon_seconds. :jobs and :next_at belong together; :next_at is
--- null where none is left. :through: all jobs of the zone up to this one are done, or null if all have been moved before.
+-- Move timers, which the caller has locked, to their times under changed rules of the zone. A job that has no occurrence left
+-- is completed. The scheduler is notified if one is due within :horizon_seconds. :jobs and :next_at belong together; :next_at is
+-- null where none is left. :through: all jobs of the zone up to this one are moved; null: all were moved before.
 with batch as materialized (
     select * from unnest(:jobs::bigint[], :next_at::timestamptz[]) as b (job_id, next_at)
 ),
