@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 
 from tests.memory import in_memory
 
@@ -50,8 +52,10 @@ def _pytest(arguments: Sequence[str], environment: Mapping[str, str]) -> int:
     process = subprocess.Popen([sys.executable, "-m", "pytest", *arguments], env=environment)
     try:
         return process.wait()
-    except BaseException:
-        # Ctrl-C has reached pytest too: it stops its servers before its files go.
+    except BaseException as stop:
+        # pytest stops its servers before its files go. Ctrl-C has reached it, too; SIGTERM has not.
+        if not isinstance(stop, KeyboardInterrupt):
+            process.send_signal(signal.SIGINT)
         try:
             process.wait(TIDY_SECONDS)
         except subprocess.TimeoutExpired:
@@ -66,7 +70,18 @@ def _failed(cache: str) -> list[str]:
     return sorted(json.loads(path.read_text("utf-8"))) if path.exists() else []
 
 
+def heed_signals() -> None:
+    """Stop in order at SIGTERM, and hear Ctrl-C: a shell switches it off for all that it runs in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _leave)
+
+
+def _leave(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)
+
+
 if __name__ == "__main__":
+    heed_signals()
     try:
         sys.exit(run(sys.argv[1:], os.environ))
     except KeyboardInterrupt:

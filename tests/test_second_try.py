@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests import second_try
+from tests.waiting import PATIENCE, until
 
 FLAKY = """
 from pathlib import Path
@@ -50,6 +54,25 @@ def test_broken():
 
 def test_crash():
     os._exit(1)
+"""
+# Its server is to be stopped whatever happens.
+WAITING = """
+import signal
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def server():
+    yield
+    Path(__file__).with_name("stopped").touch()
+
+
+def test_waiting(server):
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    Path(__file__).with_name("started").touch()
+    signal.pause()
 """
 
 
@@ -108,3 +131,15 @@ def test_what_is_no_chance_is_not_tried_again(
     (tmp_path / "test_it.py").write_text(text)
     assert run(tmp_path, *arguments) == code
     assert said(capfd) == []
+
+
+async def test_it_stops_in_order_also_in_the_background(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(WAITING)
+    module = [sys.executable, "-m", "tests.second_try", "-q", "-c", "/dev/null", str(tmp_path)]
+    # A shell that cannot control jobs starts what runs in the background like this.
+    deaf = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *module]
+    with subprocess.Popen(deaf, env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as process:
+        await until(lambda: (tmp_path / "started").exists() or process.poll() is not None)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE) == 128 + signal.SIGTERM
+    assert (tmp_path / "stopped").exists()

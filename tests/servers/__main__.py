@@ -8,13 +8,11 @@ Servers that may not be installed here are named, one line each, and their tests
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 
 from sexton import clock
 from tests import second_try
@@ -29,7 +27,7 @@ START_SECONDS = 60.0
 def main(arguments: Sequence[str]) -> int:
     names, rest = _read(arguments)
     chosen = [server for server in SERVERS if not names or server.name in names]
-    signal.signal(signal.SIGTERM, _leave)
+    second_try.heed_signals()
     missing = install(chosen, PROGRAMS)
     with ExitStack() as stack:
         environment = dict(os.environ)
@@ -98,10 +96,6 @@ def _test(arguments: Sequence[str], environment: dict[str, str]) -> int:
 def _shout(missing: dict[str, str]) -> None:
     for name, why in sorted(missing.items()):
         print(f"!!! SKIPPED: all tests of {name}, for it is not here: {why}", flush=True)
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + number)
 
 
 if __name__ == "__main__":
