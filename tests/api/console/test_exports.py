@@ -29,6 +29,7 @@ async def test_jobs_are_exported_page_by_page(api: Api, monkeypatch: pytest.Monk
     rows = list(csv.DictReader(io.StringIO(reply.content.decode())))
     assert [row["name"] for row in rows] == ["'=cmd()"]
     assert reply.headers["Content-Disposition"] == 'attachment; filename="jobs.csv"'
+    assert reply.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert (await api("GET", "/export/jobs?label=")).code == "empty"
     monkeypatch.setattr(exports, "MOST_ROWS", 2)
     assert len((await api("GET", "/export/jobs")).content.splitlines()) == 2

@@ -43,6 +43,7 @@ async def test_every_address_of_the_console_shows_its_page(api: Api) -> None:
         assert reply.status == 200, path
         assert b"the console" in reply.content
         assert reply.headers["Cache-Control"] == "no-store"
+        assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
     assert (await api("GET", f"{api.base}/nowhere", absolute=True)).status == 404
 
 
@@ -127,6 +128,8 @@ async def test_what_it_loads_is_compressed_and_may_be_kept(api: Api) -> None:
         reply = await api("GET", path, headers={"Accept-Encoding": "gzip"}, auto_decompress=False)
         assert (reply.status, reply.headers["Vary"]) == (200, "Accept-Encoding"), path
         assert "immutable" in reply.headers["Cache-Control"]
+        if path.endswith(".js"):
+            assert reply.headers["Content-Type"] == "text/javascript; charset=utf-8"
         if reply.headers.get("Content-Encoding") == "gzip":
             assert gzip.decompress(reply.content) == assets()[path.rpartition("/")[2]].content
     assert not re.search(r"<style|style=|<script[^>]*>[^<]|\bon\w+=|https?://", text)

@@ -12,8 +12,8 @@ from hashlib import sha256
 from importlib import resources
 
 TYPES = {
-    "css": "text/css; charset=utf-8",
-    "js": "text/javascript; charset=utf-8",
+    "css": "text/css",
+    "js": "text/javascript",
     "svg": "image/svg+xml",
     "woff2": "font/woff2",
 }

@@ -24,7 +24,7 @@ from sexton.runs.read import list_runs
 # Rows of one file, and of one page of it.
 MOST_ROWS, PAGE = 100_000, 500
 MEDIA_TYPES = {
-    "csv": "text/csv; charset=utf-8",
+    "csv": "text/csv",
     "json": MEDIA_TYPE,
     "jsonl": "application/x-ndjson",
 }

@@ -18,7 +18,7 @@ POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-HEADERS = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": POLICY}
+HEADERS = {"Content-Type": "text/html", "Content-Security-Policy": POLICY}
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def shown(page: str) -> Answer:
         "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
     text = page.replace(NO_NONCE, f'<meta name="csp-nonce" content="{nonce}" />')
-    headers = {"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy}
+    headers = {"Content-Type": HTML, "Content-Security-Policy": policy}
     return Answer(text.encode(), headers=headers)
 
 
@@ -65,7 +65,8 @@ def answer_missing(request: Request[Any, Any, Any], error: Exception) -> Respons
         return answer_error(request, error)
     answer = shown(page)
     headers = {**answer.headers, "Cache-Control": "no-store", "Connection": "close"}
-    return Response(answer.body, status_code=404, media_type=HTML, headers=headers)
+    media_type = headers.pop("Content-Type")
+    return Response(answer.body, status_code=404, media_type=media_type, headers=headers)
 
 
 def addresses() -> tuple[str, ...]:
