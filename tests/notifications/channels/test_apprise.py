@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -47,6 +51,66 @@ async def test_services_are_reached_through_the_guard_only() -> None:
             [unknown] = await provider.send([outgoing(4, "nothing://x")])
             assert isinstance(unknown, Rejected)
         assert len(server.requests) == seen
+
+
+async def test_files_of_this_machine_are_not_read(tmp_path: Path) -> None:
+    """Services of Apprise read templates and keys from files that their addresses name."""
+    card = {"type": "message", "attachments": [{"contentType": "text"}], "token": "the-token-of-another"}
+    (tmp_path / "card.json").write_bytes(msgspec.json.encode(card))
+    connected: list[object] = []
+
+    async def note(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connected.append(writer)
+        writer.close()
+
+    async with (
+        await asyncio.start_server(note, "127.0.0.1", 0) as server,
+        providing(AppriseConfig()) as provider,
+    ):
+        port = server.sockets[0].getsockname()[1]
+        address = f"workflows://127.0.0.1:{port}/workflow/signature/?template="
+        paths = [tmp_path / "card.json", tmp_path / "missing.json", "/proc/self/environ"]
+        results = await provider.send([outgoing(n, f"{address}{each}") for n, each in enumerate(paths, 1)])
+        assert isinstance(results[0], Rejected)
+        assert results == [results[0]] * 3  # nor does it tell whether a file exists
+        assert not connected
+
+
+async def test_its_process_has_no_settings_and_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with api_server() as server, api_server() as proxy:
+        monkeypatch.setenv("SEXTON_SECRET_KEY", "the-key-for-secrets")
+        monkeypatch.setenv("http_proxy", proxy.url)
+        async with providing(AppriseConfig()) as provider:
+            address = server.url.replace("http://", "json://")
+            assert await provider.send([outgoing(1, address)]) == [Accepted()]
+            assert len(server.requests) == 1
+            assert not proxy.requests
+            assert provider._process is not None
+            environment = Path(f"/proc/{provider._process.pid}/environ").read_bytes()
+            assert b"the-key-for-secrets" not in environment
+
+
+def test_its_sockets_connect_to_what_was_checked() -> None:
+    """A name may have another address when it is connected to than when it was checked."""
+    code = """
+import socket, ssl
+from sexton.connections.guard import Guard
+from sexton.notifications.channels.apprise_process import guard_sockets
+
+seen, refused = [], []
+asked = iter(["93.184.215.14", "10.0.0.1"])
+socket.getaddrinfo = lambda host, port, *_: [(2, 1, 6, "", (next(asked), port))]
+socket.socket.connect = lambda self, address: seen.append(address)
+guard_sockets(Guard(private=False), refused)
+socket.socket().connect(("rebound.example", 443))
+try:
+    ssl._create_unverified_context().wrap_socket(socket.socket()).connect(("rebound.example", 443))
+except OSError:
+    pass
+print(seen, refused)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[('93.184.215.14', 443)] ['10.0.0.1 is a private address")
 
 
 @pytest.mark.parametrize("url", ["syslog://", "dbus://", "no address", "file:///etc/passwd"])

@@ -1,13 +1,15 @@
 """Slack, Discord, Teams, Telegram and a hundred more through Apprise.
 
-Apprise makes its own requests. So it runs in a separate process, whose sockets the guard checks, and which
-gets nothing but the messages (`apprise_process`).
+Apprise makes its own requests. So it runs in a separate process, whose sockets the guard checks, which opens
+no files, and which gets nothing but the messages (`apprise_process`): no setting or secret of this process is
+in its environment, and no proxy, which would connect to addresses that the guard has not seen.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -37,9 +39,30 @@ log = logging.getLogger("sexton")
 PROCESS = "sexton.notifications.channels.apprise_process"
 SECONDS = 60.0
 LARGEST_LINE = 1024 * 1024
+#: The variables that its process gets: where its code is, its language, whom it trusts.
+INHERITED = (
+    "PATH", "PYTHONPATH", "PYTHONHOME", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+)  # fmt: skip
+#: Its HTTP client would send the logins of the user's ~/.netrc.
+NO_LOGINS = {"NETRC": ""}
 #: Services of Apprise that act on this machine.
 LOCAL = frozenset(
-    {"dbus", "gio", "gnome", "kde", "qt", "glib", "macosx", "windows", "syslog", "growl", "file", "memory"}
+    {
+        "dbus",
+        "gio",
+        "gnome",
+        "kde",
+        "qt",
+        "glib",
+        "macosx",
+        "windows",
+        "syslog",
+        "growl",
+        "file",
+        "memory",
+        "blink1",
+    }
 )
 
 
@@ -132,7 +155,8 @@ class AppriseProvider(ChannelProvider):
             )
         private = "private" if self.services.outbound.guard.private else "public"
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", PROCESS, private,
+            sys.executable, "-P", "-m", PROCESS, private,
+            env={name: os.environ[name] for name in INHERITED if name in os.environ} | NO_LOGINS,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             limit=LARGEST_LINE,

@@ -1,54 +1,89 @@
 """The process in which Apprise runs: it reads one message per line and writes one result per line.
 
-Every socket of this process is checked before it connects (`sexton.connections.guard`).
+An address of Apprise can name more than a service: files of this machine (as a template, as a key), and with
+some services a program. This process refuses them. It reads its code and no other file, starts no program and
+changes nothing, and every socket connects to the address that was checked (`sexton.connections.guard`).
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import mimetypes
+import os
 import socket
 import sys
+import zoneinfo
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from sexton.connections.guard import Guard, RefusedAddress
 
+#: Events of the interpreter by which a program is started, or what is on the disk is changed.
+REFUSED_ACTS = frozenset(
+    {
+        "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn",
+        "subprocess.Popen", "os.chmod", "os.chown", "os.link", "os.mkdir", "os.remove", "os.rename",
+        "os.rmdir", "os.symlink", "os.truncate",
+    }
+)  # fmt: skip
 
-def guard_sockets(guard: Guard) -> list[str]:
-    """From now on, refuse forbidden addresses for all sockets of this process. Returns the list of
-    refusals."""
-    refused: list[str] = []
 
-    class CheckedSocket(socket.socket):
-        def connect(self, address: Any) -> None:
-            self._check(address)
-            super().connect(address)
+def guard_sockets(guard: Guard, refused: list[str]) -> None:
+    """From now on, refuse forbidden addresses for all sockets of this process, those of TLS as well.
+    `refused` gets the refusals."""
 
-        def connect_ex(self, address: Any) -> int:
-            self._check(address)
-            return super().connect_ex(address)
-
-        def sendto(self, *arguments: Any) -> int:
-            self._check(arguments[-1])
-            return super().sendto(*arguments)
-
-        def _check(self, address: Any) -> None:
+    def checked(self: socket.socket, address: Any) -> Any:
+        """The address, with the checked one in place of a name: a name may change its address until it is
+        connected to."""
+        try:
             if self.family not in (socket.AF_INET, socket.AF_INET6):
-                refused.append("a socket of this machine")
                 raise RefusedAddress("sockets of this machine are not reached")
-            try:
-                guard.check(str(address[0]))
-            except RefusedAddress as error:
-                refused.append(str(error))
-                raise
-            except ValueError:
-                # A name: check all its addresses, because connecting would resolve it.
-                found = socket.getaddrinfo(address[0], address[1], self.family, self.type)
-                for each in found:
-                    guard.check(str(each[4][0]))
+            host, *rest = address
+            found = [str(each[4][0]) for each in socket.getaddrinfo(host, rest[0], self.family, self.type)]
+            for each in found:
+                guard.check(each)
+        except RefusedAddress as error:
+            refused.append(str(error))
+            raise
+        return (found[0], *rest)
 
-    socket.socket = CheckedSocket  # type: ignore[misc]
-    return refused
+    def guarded(method: Callable[..., Any], place: int) -> Callable[..., Any]:
+        """The method, whose argument in this place is an address."""
+
+        def call(self: socket.socket, *arguments: Any) -> Any:
+            given = list(arguments)
+            if -len(given) <= place < len(given) and isinstance(given[place], str | bytes | tuple):
+                given[place] = checked(self, given[place])
+            return method(self, *given)
+
+        return call
+
+    plain: Any = socket.socket
+    for name, place in (("connect", 0), ("connect_ex", 0), ("sendto", -1), ("sendmsg", 3)):
+        setattr(plain, name, guarded(getattr(plain, name), place))
+
+
+def guard_machine(refused: list[str]) -> None:
+    """From now on, this process opens no file but its code, and starts no program."""
+    code = [Path(each).resolve() for each in (*sys.path, *zoneinfo.TZPATH) if each]
+
+    def check(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in REFUSED_ACTS:
+            what = "nothing is started or changed on this machine"
+        elif event == "open" and isinstance(arguments[0], str | bytes | os.PathLike):
+            path, _, flags = arguments
+            reads = flags is None or not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if reads and any(map(Path(os.fsdecode(path)).resolve().is_relative_to, code)):
+                return
+            what = "files of this machine are not opened"
+        else:
+            return
+        refused.append(what)
+        raise PermissionError(what)
+
+    sys.addaudithook(check)
 
 
 class LastWords(logging.Handler):
@@ -79,7 +114,16 @@ def answer(question: dict[str, str], words: LastWords, refused: list[str]) -> di
 
 
 def main() -> None:
-    refused = guard_sockets(Guard(private=sys.argv[1:] == ["private"]))
+    from apprise.manager_attachment import AttachmentManager
+
+    refused: list[str] = []
+    # Else the answer would tell whether a file exists.
+    attachments: Any = AttachmentManager
+    attachments().remove("file")
+    mimetypes.init()  # it reads files of the machine
+    sys.dont_write_bytecode = True
+    guard_sockets(Guard(private=sys.argv[1:] == ["private"]), refused)
+    guard_machine(refused)
     words = LastWords()
     log = logging.getLogger("apprise")
     log.addHandler(words)
