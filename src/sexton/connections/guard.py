@@ -42,6 +42,9 @@ REFUSED = tuple(
             "2002::/16",  # 6to4
             "fd00:ec2::/32",  # Amazon's metadata on IPv6
             "fd20:ce::/32",  # Google's
+            "fd00:c1::/32",  # Oracle's
+            "fd00:42::42/128",  # Scaleway's
+            "fd00:a9fe:a9fe::/48",  # Akamai's
             "fe80::/10",
             "fec0::/10",
             "ff00::/8",

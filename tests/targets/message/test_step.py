@@ -96,6 +96,19 @@ async def test_the_credentials_of_the_worker_are_not_for_a_host_that_a_job_names
     assert "the worker's credentials are not for 127.0.0.1" in (error or "")
 
 
+async def test_a_host_that_a_job_names_is_not_reached_through_a_proxy(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy would connect to it, and asks no guard."""
+    async with serving() as service, serving() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        url = service.url.replace("http://", "http://key:guest@")
+        target = {"message": {"broker": "sqs", "url": url, "topic": "orders"}}
+        await carry_out(database, target, max_retries=0)
+        assert service.requests
+        assert not proxy.requests
+
+
 MOVING = "named.test"
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

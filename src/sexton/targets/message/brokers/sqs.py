@@ -93,6 +93,8 @@ async def connect(address: Address, guard: Guard) -> SqsPublisher:
         connect_timeout=CONNECT_SECONDS,
         read_timeout=PUBLISH_SECONDS,
         retries={"max_attempts": 0},
+        # A proxy would connect to a host of a job without the guard.
+        proxies=None if own else {},
         connector_args={"resolver": guard.resolver(), "socket_factory": guard.socket},
     )
     stack = AsyncExitStack()
