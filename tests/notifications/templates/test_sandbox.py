@@ -50,7 +50,15 @@ def test_what_takes_too_much_or_reaches_for_python_fails(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{% include 'x' %}", "{% extends 'x' %}", "{{ x|attr('__class__') }}", "{{ 'x'|center(10) }}", "{{"],
+    [
+        "{% include 'x' %}",
+        "{% extends 'x' %}",
+        "{{ x|attr('__class__') }}",
+        "{{ 'x'|center(10) }}",
+        "{{",
+        "{% if x %}" * 101 + "{% endif %}" * 101,
+        "{% for x in y %}" * 30 + "{% endfor %}" * 30,
+    ],
 )
 def test_what_is_not_possible_is_refused_when_it_is_written(text: str) -> None:
     with pytest.raises(TemplateError):

@@ -180,7 +180,10 @@ class TextCompiler:
         if "{" not in text:
             return finished(name, text)
         environment = self._escaping if name in ESCAPED else self._plain
-        template, budget = environment.from_string(text), environment.budget
+        try:
+            template, budget = environment.from_string(text), environment.budget
+        except SyntaxError as error:  # of the Python that Jinja2 makes of it
+            raise TemplateError(f"the text is nested too deeply: {error.msg}") from None
         root, blocks, context_of = template.root_render_func, template.blocks, environment.context_class
 
         def render(values: dict[str, Any]) -> str:
