@@ -196,6 +196,24 @@ async def test_a_request_that_does_not_end_does_not_keep_the_process_from_stoppi
 
 
 @pytest.mark.asyncio
+async def test_slow_bodies_make_room_for_requests(database: Database) -> None:
+    """Calls that need no credential read bodies too: a byte now and then must not hold all connections."""
+    slow = b"POST /api/v1/explain HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    async with server(
+        database, header_seconds=LONG, body_seconds=LONG, slow_seconds=0.0, most_connections=5
+    ) as port:
+        dripping = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+        for _, writer in dripping:
+            writer.write(slow + b"Content-Length: 1000000\r\nExpect: 100-continue\r\n\r\n")
+        for reader, writer in dripping:
+            assert b"100 Continue" in await reader.readline()
+            writer.write(b"{")
+        assert b" 200 " in await ask(port, HEAD + b"Connection: close\r\n\r\n")
+        for _, writer in dripping:
+            writer.close()
+
+
+@pytest.mark.asyncio
 async def test_idle_connections_make_room_for_requests(database: Database) -> None:
     async with server(database, header_seconds=LONG, body_seconds=LONG, most_connections=5) as port:
         kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
-from urllib.parse import parse_qsl, quote, unquote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 import asyncpg
 from litestar import Request, Response
@@ -27,18 +27,18 @@ from sexton.api.body import encoded
 from sexton.api.console.change import Kind
 from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
-from sexton.api.route import AGENT, REASON_HEADER, Query, Route
+from sexton.api.request_source import reason_of, source_of
+from sexton.api.route import Query, Route
 from sexton.api.security.gate import until_end
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import WRONG_SIGN_INS, Services
 from sexton.api.shared import accepted_age
 from sexton.errors import InvalidField, NotFound, SextonError, Unavailable
-from sexton.postgres.audit_entry import LONGEST_REASON, Face, Source
 from sexton.postgres.database import Database
 from sexton.postgres.page import Page
 from sexton.postgres.replica import Replica
 from sexton.postgres.transaction import NAMESPACE, Context
-from sexton.refusal import aware, check_text, converted, decoded, refuse_nul
+from sexton.refusal import aware, converted, decoded, refuse_nul
 from sexton.security.principal import ANYONE, Principal
 from sexton.security.role import Role
 
@@ -54,8 +54,8 @@ LARGEST_BODY = 1024 * 1024
 MOST_FIELDS = 10
 # Errors that redirect a person who opens a page to sign in.
 SIGNED_OUT = frozenset({"no_key", "bad_session", "other_user", "forwarded"})
-# How often the credential of the caller is checked while an answer is streamed.
-CHECK_SECONDS = 2.0
+# The credential of the caller, known up to a second late, is checked so often while an answer is streamed.
+CHECK_SECONDS = 1.0
 
 T = TypeVar("T")
 
@@ -293,6 +293,16 @@ async def _respond(
         reason=reason_of(request),
     )
     call = Call(request, services, operation, context, caller)
+    # How many workers wait for runs has a bound of its own, and the user of this machine has none.
+    if operation.role is Role.WORKER or caller.rate == 0:
+        return await _answered(call)
+    with services.limiter.under_way(_caller(call)):
+        return await _answered(call)
+
+
+async def _answered(call: Call) -> Response[Any]:
+    """The answer to a request that its caller may send; a streamed one may still have to be read."""
+    operation, services, request = call.operation, call.services, call.request
     if operation.authorise is not None:
         try:
             await operation.authorise(call)
@@ -325,7 +335,7 @@ async def _respond(
     finally:
         # Workers claim and report all the time: the feed tells of their changes.
         if operation.method != "GET" and operation.role is not Role.WORKER:
-            services.shared.changed(namespace)
+            services.shared.changed(call.context.namespace)
 
 
 async def shared_answer(call: Call, age: float) -> StoredAnswer:
@@ -394,29 +404,6 @@ def _to_sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
     more = "" if following == "/" else f"?{urlencode({'next': following})}"
     headers = {"Location": f"/sign-in{more}", "Cache-Control": "no-store", "Connection": "close"}
     return Response(None, status_code=303, headers=headers)
-
-
-def source_of(request: Request[Any, Any, Any], caller: Principal, operation: Operation) -> Source:
-    """The source of a request for the audit: the interface, as the request names it, and the address."""
-    agent = request.headers.get("user-agent", "")
-    face: Face = "cli" if agent.startswith(AGENT) else "console" if operation.tag == "pages" else "api"
-    return Source(caller.face or face, request.client.host if request.client else None)
-
-
-def reason_of(request: Request[Any, Any, Any]) -> str | None:
-    """The reason that the caller gives for the audit."""
-    header = request.headers.get(REASON_HEADER.lower(), "").strip()
-    if not header:
-        return None
-    try:
-        return check_text(unquote(header, errors="strict"), REASON_HEADER, LONGEST_REASON)
-    except UnicodeDecodeError:
-        raise InvalidField(
-            "bad_text",
-            f"{REASON_HEADER} is not percent-encoded UTF-8",
-            field=REASON_HEADER,
-            hint="encode all that is not ASCII, as in a URL",
-        ) from None
 
 
 async def _authorised(

@@ -3,7 +3,8 @@
 A connection is closed if it does not send its headers in time, stops in the middle of a body, continues a
 body that was answered already, or does not read its answers. The number of connections is limited to fewer
 than the files that the process may open, so that the database can always be reached. At the limit, the
-connection that has been idle for longest is closed.
+connection that has been idle for longest is closed; if none is, one whose body comes too slowly: some calls
+need no credential, and a byte now and then must not hold a connection that others need.
 
 Headers of proxies are ignored: every caller could send them.
 """
@@ -37,6 +38,8 @@ HEADER_SECONDS = 10.0
 HEADER_BYTES = 64 * 1024
 # Between two pieces of a body.
 BODY_SECONDS = 30.0
+# At the limit of connections, a body that has had so much time must have come at this rate.
+SLOW_SECONDS, SLOW_BYTES = 1.0, 10 * 1024
 # For the caller to read something of its answer.
 WRITE_SECONDS = 30.0
 # For requests to end when the process stops: its runs and shards are given back afterwards.
@@ -54,16 +57,20 @@ FULL = b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1
 
 
 class BoundedProtocol(H11Protocol):
-    """One connection. `idle_since` is the time since which it has had no request; None during a request."""
+    """One connection. `idle_since` is the time since which it has had no request; None during a request.
+    `body_since` is the time since which it has sent the body of a request; None if it sends none."""
 
     header_seconds = HEADER_SECONDS
     body_seconds = BODY_SECONDS
     write_seconds = WRITE_SECONDS
+    slow_seconds = SLOW_SECONDS
     most_connections = MOST_CONNECTIONS
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.idle_since: float | None = None
+        self.body_since: float | None = None
+        self._received = 0
         self._reading: asyncio.TimerHandle | None = None
         self._writing: asyncio.TimerHandle | None = None
         # Whether the deadline for reading stays when more bytes arrive.
@@ -89,6 +96,7 @@ class BoundedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._received += len(data)
         super().data_received(data)
         self._watch()
 
@@ -125,6 +133,10 @@ class BoundedProtocol(H11Protocol):
         cycle: Any = self.cycle  # None before the first request
         answered = cycle is None or cycle.response_complete
         state = self.conn.their_state
+        if state is not h11.SEND_BODY or answered:
+            self.body_since = None
+        elif self.body_since is None:
+            self.body_since, self._received = clock.monotonic(), 0
         if state is h11.IDLE or answered:
             self.idle_since = clock.monotonic() if self.idle_since is None else self.idle_since
             if state is h11.IDLE and self.timeout_keep_alive_task is not None:
@@ -173,16 +185,29 @@ class BoundedProtocol(H11Protocol):
             self._writing.cancel()
             self._writing = None
 
+    def is_slow(self, now: float) -> bool:
+        """Whether it sends a body slower than it must at the limit, and not because this process does not
+        read."""
+        if self.body_since is None or self.flow.read_paused:
+            return False
+        seconds = now - self.body_since
+        return seconds >= self.slow_seconds and self._received < seconds * SLOW_BYTES
+
     def _make_room(self) -> bool:
-        """Close the connection that has been idle for longest, if there is one."""
-        idle = [
-            each
-            for each in self.connections
-            if isinstance(each, BoundedProtocol) and each.idle_since is not None
-        ]
+        """Close the connection that has been idle for longest, else that which has sent a body slowly for
+        longest, if there is one."""
+        others = [each for each in self.connections if isinstance(each, BoundedProtocol)]
+        idle = [(each.idle_since, each) for each in others if each.idle_since is not None]
+        if not idle:
+            now = clock.monotonic()
+            idle = [
+                (each.body_since, each)
+                for each in others
+                if each.body_since is not None and each.is_slow(now)
+            ]
         if not idle:
             return False
-        oldest = min(idle, key=lambda each: each.idle_since or 0.0)
+        _, oldest = min(idle, key=lambda each: each[0])
         # Its end is reported later: connections made before that must not choose it again.
         self.connections.discard(oldest)
         oldest.transport.abort()

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from sexton import clock
+from sexton.api.notifications import inbox as inbox_routes
+from sexton.errors import SextonError
 from sexton.notifications.channels.base import Accepted
 from sexton.notifications.channels.in_app import InAppConfig, InAppProvider
+from sexton.notifications.recipients import inbox_feed
 from sexton.notifications.recipients.inbox import expire_inbox
+from sexton.notifications.recipients.inbox_feed import MOST_OF_ONE, InboxFeed
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.api.conftest import Api
@@ -98,6 +106,42 @@ async def test_new_messages_come_live(api: Api, database: Database) -> None:
     async with asyncio.timeout(PATIENCE), api.session.get(path, headers={"Last-Event-ID": seen}) as stream:
         name, item = await anext(_events(stream.content))
         assert (name, item["parts"]["title"]) == ("message", "Hello 4")
+
+
+async def test_streams_of_one_inbox_do_not_take_all_connections(api: Api, database: Database) -> None:
+    path = f"{api.base}/api/v1/inbox/{await token(api, 'ann')}/stream"
+    async with asyncio.timeout(PATIENCE), AsyncExitStack() as stack:
+        answers = [await stack.enter_async_context(api.session.get(path)) for _ in range(MOST_OF_ONE + 1)]
+        assert [each.status for each in answers] == [200] * MOST_OF_ONE + [429]
+        bob = f"{api.base}/api/v1/inbox/{await token(api, 'bob')}/stream"
+        assert (await stack.enter_async_context(api.session.get(bob))).status == 200
+
+
+async def test_the_inboxes_of_one_namespace_do_not_take_all_streams(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_feed, "MOST_WATCHERS", 4)
+    feed = InboxFeed(database)
+    async with AsyncExitStack() as stack:
+        first, *_ = [await stack.enter_async_context(feed.watch("shop", f"u{n}")) for n in range(4)]
+        await stack.enter_async_context(feed.watch("billing", "ann"))
+        async with asyncio.timeout(PATIENCE):
+            while await first.get() is not None:
+                pass
+        with pytest.raises(SextonError, match="4 in all"):
+            await stack.enter_async_context(feed.watch("shop", "u5"))
+    await feed.close()
+
+
+async def test_a_stream_ends_with_its_token(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with the next heartbeat after that."""
+    path = f"{api.base}/api/v1/inbox/{await token(api, 'ann', 60)}/stream"
+    started = clock.now()
+    late = started + timedelta(seconds=59.5)
+    monkeypatch.setattr(inbox_routes, "clock", SimpleNamespace(now=lambda: late + (clock.now() - started)))
+    monkeypatch.setattr(inbox_routes, "HEARTBEAT_SECONDS", 2 * PATIENCE)
+    async with asyncio.timeout(PATIENCE), api.session.get(path) as stream:
+        assert (await stream.content.read()).startswith(b": watching")
 
 
 async def _events(content: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, ExitStack
 from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from sexton.api.application import operations
 from sexton.api.security import gate as gates
 from sexton.api.security.gate import Gate
+from sexton.api.security.limiter import MOST, MOST_OF_ONE, Limiter
 from sexton.config import Settings
 from sexton.errors import SextonError
 from sexton.postgres.database import Database
@@ -235,3 +237,47 @@ def test_what_reads_much_is_gated() -> None:
     }
     assert paged - gated <= {"get_run_log", "list_keys"}
     assert {"preview_job", "preview_spec", "explain_job", "backfill_job", "export_audit"} <= gated
+
+
+async def test_requests_that_last_do_not_take_all_connections(database: Database) -> None:
+    """Each takes as long as its caller wishes: few of one caller may, so that others are answered."""
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=0)) as api, AsyncExitStack() as stack:
+        key = (await make_key(api, "editor"))["Authorization"]
+        port = int(api.base.rpartition(":")[2])
+        head = (
+            "POST /api/v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n"
+            f"Authorization: {key}\r\n\r\n"
+        )
+        answers = []
+        for _ in range(MOST_OF_ONE + 5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(head.encode())
+            answers.append(asyncio.create_task(reader.readline()))
+        await until(lambda: sum(each.done() for each in answers) >= 5)
+        assert [each.result() for each in answers if each.done()] == [
+            b"HTTP/1.1 429 Too Many Requests\r\n"
+        ] * 5
+        assert (await api("GET", "/jobs", headers=ADMIN)).status == 200
+        for each in answers:
+            each.cancel()
+
+
+def test_callers_share_what_all_may_have_under_way() -> None:
+    limiter, held = Limiter(Settings()), ExitStack()
+
+    def admitted(caller: str) -> bool:
+        try:
+            held.enter_context(limiter.under_way(caller))
+        except SextonError:
+            return False
+        return True
+
+    for caller in "ab":
+        assert sum(admitted(caller) for _ in range(MOST)) == MOST_OF_ONE
+    # When all of them are taken, a newcomer still gets its share.
+    assert sum(admitted("c") for _ in range(MOST)) == MOST // 3
+    assert sum(admitted("d") for _ in range(MOST)) == MOST // 4
+    assert [admitted(caller) for caller in "abcd"] == [False] * 4
+    held.close()
+    assert admitted("a")

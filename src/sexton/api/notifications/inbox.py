@@ -116,13 +116,14 @@ async def stream_recipient_inbox(call: Call) -> Answer:
     namespace, user_id, until = call.request.state.inbox
     after = decode_id(ITEM, call.request.headers.get("last-event-id", ""))
     feed = call.services.inboxes
+    feed.check_room(namespace, user_id)
 
     async def parts() -> AsyncIterator[bytes]:
         async with feed.watch(namespace, user_id, after) as events:
             yield b": watching\n\n"
-            while clock.now() < until:
+            while (left := (until - clock.now()).total_seconds()) > 0:
                 try:
-                    async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    async with asyncio.timeout(min(left, HEARTBEAT_SECONDS)):
                         event = await events.get()
                 except TimeoutError:
                     yield b": still here\n\n"

@@ -1,8 +1,12 @@
 """Limits how many requests a caller may send: each credential has a bucket, and each address for requests
-without a credential."""
+without a credential. And how many of them may be under way: each holds a connection of the process, however
+long it waits for a place, a lock or the answer of a tested target."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from litestar import Request
@@ -15,6 +19,8 @@ from sexton.security.rate import Buckets
 
 # The key in the state of a request of headers to add to its answer.
 ANSWER_HEADERS = "answer_headers"
+# Requests under way of one caller, and of all: fewer than connections. Beyond that each caller has its share.
+MOST_OF_ONE, MOST = 150, 400
 
 
 class Limiter:
@@ -24,6 +30,7 @@ class Limiter:
     def __init__(self, settings: Settings) -> None:
         self._callers = Buckets("caller", settings.api_rate)
         self._addresses = Buckets("address", settings.api_rate)
+        self._under_way: Counter[str] = Counter()
 
     def check(self, request: Request[Any, Any, Any], caller: Principal) -> None:
         """Raises `too_many_requests` if the caller has sent too many. The headers of the answer say how many
@@ -43,3 +50,22 @@ class Limiter:
                 hint=f"wait {found.next_seconds} s; an admin can make a key with another rate: "
                 "sexton keys create --rate N",
             )
+
+    @contextmanager
+    def under_way(self, caller: str) -> Iterator[None]:
+        """A request of this caller is under way for the block. Raises `too_many_requests` if the caller has
+        too many, or more than its share while all callers together have too many."""
+        own, share = self._under_way[caller], MOST // len({*self._under_way, caller})
+        if own >= MOST_OF_ONE or (own >= share and self._under_way.total() >= MOST):
+            raise SextonError(
+                "too_many_requests",
+                f"{own} requests of this caller are under way, {self._under_way.total()} in all",
+                hint=f"wait for their answers; a caller may have {MOST_OF_ONE}, all together {MOST}",
+            )
+        self._under_way[caller] += 1
+        try:
+            yield
+        finally:
+            self._under_way[caller] -= 1
+            if not self._under_way[caller]:
+                del self._under_way[caller]

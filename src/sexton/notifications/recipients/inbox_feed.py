@@ -1,14 +1,15 @@
 """Live inboxes: one query per second for all inboxes that are watched in a process.
 
 A watcher gets each new message once, and the number of unread messages whenever it changes, also by another
-process or another tab. A process without watchers sends no queries.
+process or another tab. A process without watchers sends no queries. Each watcher holds a connection: an
+inbox may have few, and when all are taken, the namespace with the most of them gives one back.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ import msgspec
 from asyncpg import Record
 
 from sexton import clock
-from sexton.errors import Unavailable
+from sexton.errors import SextonError, Unavailable
 from sexton.notifications.recipients.inbox import MOST_COUNTED, InboxItem, shown
 from sexton.postgres.database import Database
 
@@ -26,6 +27,8 @@ log = logging.getLogger("sexton")
 LOOK_SECONDS = 1.0
 LATEST = 20
 MOST_WAITING = 1000
+# Watchers of a process, and of one inbox.
+MOST_WATCHERS, MOST_OF_ONE = 200, 10
 
 
 class InboxEvent(msgspec.Struct, frozen=True):
@@ -51,22 +54,43 @@ class _Watcher:
 class InboxFeed:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._watchers: set[_Watcher] = set()
+        #: In the order in which they came.
+        self._watchers: dict[_Watcher, None] = {}
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def watch(
         self, namespace: str, user_id: str, after: int | None = None
     ) -> AsyncIterator[asyncio.Queue[InboxEvent | None]]:
-        """The queue of events from now on, or after the message `after`."""
+        """The queue of events from now on, or after the message `after`. Raises `too_many_feeds`."""
+        if (other := self.check_room(namespace, user_id)) is not None:
+            _tell(other, None)
+            del self._watchers[other]
         watcher = _Watcher(namespace, user_id, after)
-        self._watchers.add(watcher)
+        self._watchers[watcher] = None
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._look_on())
         try:
             yield watcher.events
         finally:
-            self._watchers.discard(watcher)
+            self._watchers.pop(watcher, None)
+
+    def check_room(self, namespace: str, user_id: str) -> _Watcher | None:
+        """For another watcher of an inbox: the one that gives way to it, if all places are taken. Raises
+        `too_many_feeds`."""
+        own = sum((each.namespace, each.user_id) == (namespace, user_id) for each in self._watchers)
+        held = Counter(each.namespace for each in self._watchers)
+        if own < MOST_OF_ONE:
+            if held.total() < MOST_WATCHERS:
+                return None
+            largest, most = held.most_common(1)[0]
+            if most > held[namespace] + 1:
+                return next(each for each in self._watchers if each.namespace == largest)
+        raise SextonError(
+            "too_many_feeds",
+            f"{own} streams of this inbox are open, {held.total()} in all",
+            hint=f"close some: an inbox may have {MOST_OF_ONE}, all together {MOST_WATCHERS}",
+        )
 
     def stop(self) -> None:
         """Tell all watchers that no more events follow."""
