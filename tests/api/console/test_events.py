@@ -20,7 +20,10 @@ from sexton.api.console.feed import Feed
 from sexton.api.console.open_console import Console
 from sexton.config import Settings
 from sexton.engine.overview import OverviewReader
+from sexton.errors import Unavailable
 from sexton.jobs import queues
+from sexton.jobs.create import create
+from sexton.jobs.spec import JobSpec
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
 from tests.api.conftest import Api, serve
@@ -303,6 +306,40 @@ async def test_what_was_changed_just_before_the_first_look_is_told(database: Dat
     [told] = await changed(feed, console)
     assert told["kinds"] == ["queues"]
     assert await changed(feed, console) == []
+
+
+async def test_what_a_failed_look_has_read_is_told_by_the_next_one(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, console = OverviewReader(), Console("default")
+    feed = Feed(database, reader)
+    feed.consoles.add(console)
+    await feed.look()
+    await queues.pause_queue(Context(database), "mail")
+
+    async def cannot(*_: object, **__: object) -> None:
+        raise Unavailable("no_database", "the database is away", hint="wait")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(reader, "read", cannot)
+        with pytest.raises(Unavailable):
+            await feed.look()
+    [told] = await changed(feed, console)
+    assert "queues" in told["kinds"]
+    assert await changed(feed, console) == []
+
+
+async def test_who_has_heard_an_id_has_heard_of_all_changes_up_to_it(database: Database) -> None:
+    """A connection may break within what one look has told."""
+    feed, console = Feed(database, OverviewReader()), Console("default")
+    feed.consoles.add(console)
+    await feed.look()
+    await queues.pause_queue(Context(database), "mail")
+    await create(Context(database), JobSpec(name="a", schedule="0 0 1 1 *"))
+    console.unread.clear()
+    await feed.look()
+    kinds = [each.partition(b"event: ")[2].partition(b"\n")[0] for each in console.unread if b"id: " in each]
+    assert kinds[:2] == [b"changed", b"overview"]
 
 
 async def logged(database: Database, run: int, messages: list[str]) -> None:

@@ -16,6 +16,7 @@ import contextlib
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -198,13 +199,19 @@ class Feed:
             context = Context(self._database, connection=connection)
             at = await self._database.time(connection)
             since = min([at, *(self._read[each][1] for each in namespaces if each in self._read)]) - OVERLAP
-            await self._read_changes(context, since, at, changes)
-            for namespace, sees_cluster in sorted({each.audience for each in consoles}):
-                if namespace in changes:
-                    one = Context(self._database, namespace, connection=connection)
-                    overview = await self._reader.read(one, sees_cluster=sees_cluster)
-                    self._compare(overview, (namespace, sees_cluster), changes[namespace], at)
-            await self._look_at_watched(context, consoles, since, at, changes)
+            try:
+                await self._read_changes(context, since, at, changes)
+                overviews = await self._read_overviews(context, consoles, namespaces)
+                await self._look_at_watched(context, consoles, since, at, changes)
+            except BaseException:
+                # Nothing of it was told: the next look finds it again.
+                while self._seen and self._seen[-1][0] == at:
+                    self._known.discard(self._seen.pop()[1])
+                raise
+        news = [
+            (audience, self._compare(overview, audience, changes[audience[0]], at))
+            for audience, overview in overviews.items()
+        ]
         self._at = at
         for namespace in namespaces:
             self._read[namespace] = self._read.get(namespace, (at, at))[0], at
@@ -216,6 +223,10 @@ class Feed:
                 listeners = [each for each in consoles if each.namespace == namespace]
                 self._tell(listeners, encoded("changed", changed, at))
                 self._lists.changed(namespace, change)
+        # After the changes: who has heard its id has heard of them.
+        for audience, event in news:
+            if event is not None:
+                self._tell((each for each in self.consoles if each.audience == audience), event)
         while self._memory and (at - self._memory[0][0]).total_seconds() > MEMORY_SECONDS:
             self._began = self._memory.popleft()[0]
         if clock.monotonic() >= self._beat_at:
@@ -262,10 +273,21 @@ class Feed:
         self._seen.append((at, key))
         return True
 
+    async def _read_overviews(
+        self, context: Context, consoles: list[Console], namespaces: list[str]
+    ) -> dict[tuple[str, bool], Overview]:
+        """Those of the audiences in these namespaces."""
+        found = {}
+        for namespace, sees_cluster in sorted({each.audience for each in consoles}):
+            if namespace in namespaces:
+                one = replace(context, namespace=namespace)
+                found[namespace, sees_cluster] = await self._reader.read(one, sees_cluster=sees_cluster)
+        return found
+
     def _compare(
         self, overview: Overview, audience: tuple[str, bool], change: SeenChanges, at: datetime
-    ) -> None:
-        """Send the overview if it differs from the last one, and say which lists have changed by it."""
+    ) -> bytes | None:
+        """Say which lists have changed by an overview. Returns its event, if it differs from the last one."""
         before = self._overviews.get(audience)
         now = clock.monotonic()
         if before is not None:
@@ -280,10 +302,10 @@ class Feed:
                 change.kinds |= {"cluster"}
             still = msgspec.structs.replace(old, at=EPOCH) == msgspec.structs.replace(overview, at=EPOCH)
             if still and now - before[2] < REPEAT_SECONDS:
-                return
+                return None
         event = encoded("overview", overview, at)
         self._overviews[audience] = (event, overview, now)
-        self._tell((each for each in self.consoles if each.audience == audience), event)
+        return event
 
     async def _look_at_watched(
         self,
