@@ -10,6 +10,7 @@ import pytest_asyncio
 
 from sexton.errors import InvalidField, NotFound
 from sexton.notifications.recipients.recipient import erase_recipient, put_recipient
+from sexton.notifications.recurring import following
 from sexton.notifications.recurring.recurring import (
     change_recurring,
     create_recurring,
@@ -66,6 +67,17 @@ async def test_every_monday_at_nine_where_she_lives(
     await engine.advance(days=7)
     assert (await sent(engine))[2:] == [datetime(2027, 4, 5, 13, tzinfo=UTC)]
     assert len({message.key for message in mailbox.got}) == 3
+
+
+async def test_all_of_very_many_move_with_their_recipient(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(following, "MOST_FOLLOWED", 2)
+    for _ in range(5):
+        await create_recurring(context, spec())
+    await put_recipient(context, "ann", RecipientSpec(email="ann@example.com", timezone="Asia/Tokyo"))
+    found = (await list_recurring(context, user_id="ann", cursor=None, limit=10)).items
+    assert [each.timezone for each in found] == ["Asia/Tokyo"] * 5
 
 
 async def test_one_with_a_zone_of_its_own_stays_there(context: Context, engine: Engine) -> None:

@@ -17,6 +17,7 @@ from sexton.postgres.transaction import Context, command
 
 #: The prefix of their ids.
 SCHEDULE = "ns"
+# Schedules that are read at a time.
 MOST_FOLLOWED = 1000
 
 
@@ -24,21 +25,23 @@ MOST_FOLLOWED = 1000
 async def follow_recipients(context: Context, user_ids: Sequence[str]) -> int:
     """After recipients have changed, move the schedules that follow their zones to the new zones. Returns how
     many."""
-    rows = await context.fetch("recurring/list_astray", user_ids=list(user_ids), limit=MOST_FOLLOWED)
-    for row in rows:
-        await move_job(
-            context, row, row["recurrence_rule"], row["wanted"], row["starts_at"], row["recurrence_end"]
-        )
-        await context.execute("recurring/set_zone", id=row["id"], zone=row["wanted"])
-        context.changed(
-            "notification_schedule.followed",
-            encode_id(SCHEDULE, row["id"]),
-            row["name"],
-            before={"zone": row["zone"]},
-            after={"zone": row["wanted"]},
-            job_id=row["job_id"],
-        )
-    return len(rows)
+    moved = 0
+    while rows := await context.fetch("recurring/list_astray", user_ids=list(user_ids), limit=MOST_FOLLOWED):
+        moved += len(rows)
+        for row in rows:
+            await move_job(
+                context, row, row["recurrence_rule"], row["wanted"], row["starts_at"], row["recurrence_end"]
+            )
+            await context.execute("recurring/set_zone", id=row["id"], zone=row["wanted"])
+            context.changed(
+                "notification_schedule.followed",
+                encode_id(SCHEDULE, row["id"]),
+                row["name"],
+                before={"zone": row["zone"]},
+                after={"zone": row["wanted"]},
+                job_id=row["job_id"],
+            )
+    return moved
 
 
 @command
