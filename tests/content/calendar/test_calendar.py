@@ -16,6 +16,7 @@ from sexton.content.window import create_window
 from sexton.errors import InvalidField, NotFound
 from sexton.model import decode_id
 from sexton.postgres.transaction import Context
+from sexton.runs.trigger import backfill
 from sexton.testing import Engine
 from tests.content.planned import spec
 
@@ -110,6 +111,31 @@ async def test_the_ends_of_windows_to_come_are_shown(context: Context, engine: E
     # A range that begins in the middle of a window has its end.
     found = await shown(context, datetime(2027, 3, 4, 0, tzinfo=UTC), datetime(2027, 3, 4, 12, tzinfo=UTC))
     assert [each.action for each in found] == ["unpublish"]
+
+
+async def test_a_time_that_was_run_again_is_one_entry_on_pages_of_any_size(
+    context: Context, engine: Engine
+) -> None:
+    await put_entity(context, POST, EntitySpec(body={}))
+    made = await create_schedule(context, spec(recurrence_rule="FREQ=DAILY;COUNT=3"))
+    await engine.advance(days=5)
+    assert made.job_id is not None
+    first = made.scheduled_at_utc
+    for _ in range(2):
+        await backfill(context, made.job_id, first, first)
+        again = await engine.advance(minutes=1)
+    found = await shown(context, *MARCH)
+    assert [each.scheduled_at_utc.day for each in found] == [2, 3, 4]
+    assert found[0].execution_id == again[-1].run_id
+    for limit in (1, 2):
+        pages, cursor = list[CalendarEntry](), None
+        for _ in range(2 * len(found)):
+            page = await list_calendar(context, *MARCH, cursor=cursor, limit=limit)
+            pages += page.items
+            cursor = page.cursor
+            if cursor is None:
+                break
+        assert pages == found
 
 
 async def test_filters(context: Context, engine: Engine) -> None:

@@ -244,10 +244,9 @@ class _Merge:
         )
 
     def _happened(self) -> Iterator[FoundTime]:
-        """The past occurrences of series; if one was run again, its latest run."""
+        """The past occurrences of series."""
         rows = {row["id"]: row for row in self.series}
-        latest = {(each["scheduled_at"], each["id"]): each for each in self.past}
-        for each in latest.values():
+        for each in self.past:
             row = rows[each["id"]]
             status = STATUS_OF_RUN.get(each["status"], "processing")
             error = None if status == "done" else each["error"] or in_words(each["reason"])
