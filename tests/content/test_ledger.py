@@ -61,6 +61,29 @@ async def test_a_run_that_ends_while_it_is_listed_is_listed_once(
     assert [each.status for each in await of(context, made.schedule_id)] == ["success"]
 
 
+async def test_a_page_goes_on_after_a_run_that_ended_while_it_was_listed(
+    shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf.put("1")
+    before = await create_schedule(context, spec(adapter="shelf"))
+    await engine.advance(to=before.scheduled_at_utc)
+    shelf.failing[POST] = 1
+    made = await create_schedule(context, spec(adapter="shelf", local_time="2027-03-02 10:00", force=True))
+    await engine.advance(to=made.scheduled_at_utc)
+    read_ended = ledger._ended
+
+    async def later(*given: Any) -> Any:
+        await engine.advance(minutes=5)
+        return await read_ended(*given)
+
+    with monkeypatch.context() as slow:
+        slow.setattr(ledger, "_ended", later)
+        page = await list_executions(context, limit=1)
+    assert [each.schedule_id for each in page.items] == [made.schedule_id]
+    after = await list_executions(context, cursor=page.cursor, limit=1)
+    assert [each.schedule_id for each in after.items] == [before.schedule_id]
+
+
 async def test_what_failed_says_why_with_its_tries(context: Context, engine: Engine) -> None:
     made = await create_schedule(context, spec(force=True))  # there is no such entity
     await engine.advance(days=1)

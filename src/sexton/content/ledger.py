@@ -102,13 +102,12 @@ async def list_executions(
                 limit=limit + 1,
                 **filters,
             )
-        room = limit + 1 - len(live)
         ended: list[Record] = []
-        if room > 0 and status != "running":
+        if len(live) <= limit and status != "running":
             few = schedule is not None or entity_id is not None
             statuses = None if status is None else RUN_STATUSES[status]
-            ended = await _ended(context, place, start, end, few, statuses, room, filters)
-        # An execution that ended between the two statements is in both.
+            # A whole page of them: those that ended between the two statements are in both.
+            ended = await _ended(context, place, start, end, few, statuses, limit + 1, filters)
         over = {(row["run_id"], row["schedule_id"]) for row in ended}
         live = [row for row in live if (row["run_id"], row["schedule_id"]) not in over]
     tries = await _attempts(context, [row for row in (*live, *ended) if row["run_id"] is not None])
