@@ -13,7 +13,9 @@ import pytest
 from sexton.engine import crash
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs import read as jobs
+from sexton.jobs.create import create
 from sexton.jobs.items import act_on_items
+from sexton.jobs.spec import JobSpec
 from sexton.jobs.view import JobView
 from sexton.model import decode_id
 from sexton.notifications.bulk import WORKS, message_choice
@@ -37,9 +39,10 @@ from sexton.notifications.message import cancel_message
 from sexton.notifications.read import list_messages
 from sexton.notifications.sending.backlog import read_backlog, workers_needed
 from sexton.postgres.transaction import Context
+from sexton.runs.trigger import run_now
 from sexton.runs.why import why
 from sexton.security.quota_spec import QuotaChanges
-from sexton.security.quotas import change_quotas
+from sexton.security.quotas import QuotaExceeded, change_quotas
 from sexton.testing import Engine
 from tests.notifications.crowd import ZONES, add_recipients
 from tests.notifications.mailbox import Mailbox
@@ -387,6 +390,30 @@ async def test_cancel_marks_what_is_left(context: Context, engine: Engine, mailb
         context, "select distinct failure_reason from sexton.messages where status = 'cancelled'"
     )
     assert [row["failure_reason"] for row in rows] == ["not today"]
+
+
+async def test_a_paused_campaign_is_cancelled_only_if_its_messages_are(
+    context: Context, engine: Engine, mailbox: Mailbox
+) -> None:
+    await add_recipients(engine.database, 100)
+    made = await create_campaign(context, spec(rate=10.0))
+    await start(context, made.campaign_id)
+    await engine.advance(seconds=3)
+    await pause(context, made.campaign_id)
+    await engine.advance(minutes=5)
+    other = await create(
+        context, JobSpec(name="other", schedule="0 0 1 1 *", target={"handler": "sexton.log"}, queue="far")
+    )
+    await run_now(context, other.job_id)
+    await change_quotas(context, "default", QuotaChanges(live_runs=1))
+    with pytest.raises(QuotaExceeded):
+        await cancel(context, made.campaign_id)
+    assert (await get_campaign(context, made.campaign_id)).status == CampaignStatus.PAUSED
+    await change_quotas(context, "default", QuotaChanges(live_runs=None))
+    await cancel(context, made.campaign_id)
+    await engine.advance(minutes=5)
+    shown = await get_campaign(context, made.campaign_id)
+    assert (shown.status, shown.counts.left) == (CampaignStatus.CANCELLED, 0)
 
 
 async def test_found_hours_late_it_waits_for_a_persons_word(

@@ -228,7 +228,10 @@ async def cancel(context: Context, ref: str, *, reason: str | None = None) -> Ca
         reason=reason or context.reason or f"cancelled by {context.actor}",
         ended_at=row["now"],
     )
-    await _conduct_early(context, row)
+    conducted = await _conduct_early(context, row)
+    if status in (CampaignStatus.PAUSED, CampaignStatus.WAITING):
+        # No other run would cancel its messages. It sends nothing until there is room for one.
+        accept(conducted)
     return await view(context, row["id"])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Any
 
@@ -146,10 +147,8 @@ async def list_campaigns(
             **filters,
         )
         places = [encode_cursor(row["key"], row["id"]) for row in rows]
-    found = [
-        (place, _show(row, await _progress(context, row["id"])))
-        for place, row in zip(places, rows, strict=True)
-    ]
+    progress = await _progress(context, [row["id"] for row in rows])
+    found = [(place, _show(row, progress[row["id"]])) for place, row in zip(places, rows, strict=True)]
     return make_page(found, limit)
 
 
@@ -173,12 +172,12 @@ async def count_campaigns(
 @query
 async def view(context: Context, number: int) -> CampaignView:
     row = await context.require("campaign", encode_id(CAMPAIGN, number), "campaigns/get", campaign_id=number)
-    return _show(row, await _progress(context, number))
+    return _show(row, (await _progress(context, [number]))[number])
 
 
-async def _progress(context: Context, number: int) -> asyncpg.Record:
-    [progress] = await context.fetch("campaigns/progress", campaign_id=number)
-    return progress
+async def _progress(context: Context, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
+    rows = await context.fetch("campaigns/progress", campaign_ids=numbers)
+    return {row["campaign_id"]: row for row in rows}
 
 
 def settled(progress: asyncpg.Record) -> int:
