@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 
+from sexton.cli import many
 from sexton.cli.client import Client
 from sexton.errors import Unavailable
 from tests.cli.server import Server
@@ -62,6 +64,24 @@ def test_campaigns_are_paused_after_a_count_and_a_word(sexton: Sexton, client: C
     told = sexton("campaigns", "cancel", "--all", "--yes", "--json").json()
     assert (told["action"], told["done"], len(told["ids"])) == ("cancel", 3, 3)
     assert sexton("campaigns", "start", "--all", "--now", "--yes").code == 2
+
+
+@pytest.mark.usefixtures("client")
+def test_an_estimate_is_no_bound(sexton: Sexton, monkeypatch: pytest.MonkeyPatch) -> None:
+    wishes: list[dict[str, Any]] = []
+    ask = many._ask
+
+    def noted(*given: Any) -> Any:
+        wishes.append(given[2])
+        found = ask(*given)
+        return msgspec.structs.replace(found, estimated=found.dry_run)
+
+    monkeypatch.setattr(many, "_ask", noted)
+    monkeypatch.setattr(many, "confirm", lambda *_: True)
+    assert sexton("campaigns", "pause", "--search", "spring").out == "2 campaigns paused\n"
+    assert [wish.get("expected") for wish in wishes] == [None, None]
+    assert sexton("recipients", "suppress", "--search", "test-").code == 0
+    assert wishes[-1]["expected"] == 2
 
 
 def test_templates_are_deleted_and_one_is_restored(sexton: Sexton, client: Client) -> None:

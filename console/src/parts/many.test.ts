@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
-import { told, wishesOf } from './many'
+import { describe, expect, it, vi } from 'vitest'
+import type { Question } from './Confirm'
+import { askForMany, told, wishesOf } from './many'
 
 const rowsOf = (count: number) => Array.from({ length: count }, (_, place) => ({ id: `n_${place}` }))
 
@@ -12,6 +13,22 @@ describe('acting on many', () => {
   it('means the filters of the list when all that match are selected', () => {
     expect(wishesOf('pause', { rows: rowsOf(3), all: true, filters: { search: 'spring', sort: '-name' } }, (row) => row.id)).toEqual([{ action: 'pause', filter: { search: 'spring' } }])
     expect(wishesOf('pause', { rows: rowsOf(3), all: true, filters: {} }, (row) => row.id)).toEqual([{ action: 'pause', filter: { all: true } }])
+  })
+  it('says how many are expected, unless that is an estimate', async () => {
+    const what = { place: 'notifications' as const, action: 'cancel', title: 'Cancel', verb: 'Cancel', things: ['{count} message', '{count} messages'] as [string, string], effect: '' }
+    const expected: unknown[] = []
+    for (const estimated of [false, true]) {
+      vi.stubGlobal('fetch', (_: string, { body }: { body: string }) => {
+        const wish = JSON.parse(body) as Record<string, unknown>
+        if (!wish['dry_run']) expected.push(wish['expected'])
+        return Promise.resolve(Response.json(wish['dry_run'] ? { matched: 7, estimated } : { done: 7 }))
+      })
+      const asked: Question[] = []
+      await askForMany((question) => asked.push(question), what, { rows: rowsOf(1), all: true, count: 1, filters: {} }, (row) => row.id, () => undefined)
+      await asked[0]?.act(undefined)
+    }
+    vi.unstubAllGlobals()
+    expect(expected).toEqual([7, undefined])
   })
   it('tells what was refused, and why', () => {
     expect(told({ done: 2, refused: 0, why: null })).toBe('2 were changed')

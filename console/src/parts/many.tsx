@@ -48,16 +48,18 @@ const MOST_IDS = 200
 export async function askForMany<T>(ask: (question: Question) => void, what: ManyAction, selection: Selection<T>, keyOf: (row: T) => string, after: () => unknown): Promise<void> {
   const wishes = wishesOf(what.action, selection, keyOf)
   try {
-    const counts: number[] = []
+    // How many are expected; an estimate is no bound, as more may be there a moment later.
+    const expected: (number | undefined)[] = []
+    let matched = 0
     const names: string[] = []
     let estimated = false
     for (const wish of wishes) {
       const counted = await send(what.place, { ...wish, ...what.more?.(), dry_run: true })
-      counts.push(counted.matched ?? 0)
+      matched += counted.matched ?? 0
+      expected.push(counted.estimated && !what.typed ? undefined : (counted.matched ?? 0))
       estimated ||= counted.estimated ?? false
       names.push(...(counted.sample ?? []).map((each) => each.name))
     }
-    const matched = counts.reduce((sum, count) => sum + count, 0)
     if (matched === 0 && !estimated) {
       tell(t('It can be done to none of them'))
       return
@@ -74,7 +76,7 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
       ...(what.typed ? { typed: String(matched) } : {}),
       ...(what.children ? { children: what.children } : {}),
       act: async (reason) => {
-        const done = await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), counts, reason)
+        const done = await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), expected, reason)
         const undo = what.undo
         if (undo && done.ids.length) tellUndo(told(done, what.done), () => takeBack(what.place, undo, done.ids, after))
         else tell(told(done, what.done))
@@ -110,12 +112,12 @@ export function told({ done, refused, why }: Pick<Done, 'done' | 'refused' | 'wh
   return refused ? `${changed} · ${tn('{count} was refused', '{count} were refused', refused)}${why ? `: ${why}` : ''}` : changed
 }
 
-async function throughAll(place: Place, wishes: Wish[], counts: number[], reason: string | undefined): Promise<Done> {
+async function throughAll(place: Place, wishes: Wish[], expected: (number | undefined)[], reason: string | undefined): Promise<Done> {
   const all: Done = { ids: [], done: 0, refused: 0, why: null }
   for (const [index, wish] of wishes.entries()) {
     let after: string | null = null
     do {
-      const first = after === null && counts[index] !== undefined ? { expected: counts[index] } : {}
+      const first = after === null && expected[index] !== undefined ? { expected: expected[index] } : {}
       const answer: Partial<ItemTally> = await send(place, { ...wish, ...first, after }, reason)
       all.done += answer.done ?? 0
       all.ids.push(...(answer.ids ?? []))

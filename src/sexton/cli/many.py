@@ -246,7 +246,8 @@ def act(
         return NOT_DONE
     # A request that is repeated with its key must be the same, but the count may have changed.
     bounds = {} if key or found.through is None else {"through": found.through}
-    unsaid = (key or yes) and not what.always_expected
+    # An estimate is no bound: more may be there a moment later.
+    unsaid = (key or yes or found.estimated) and not what.always_expected
     first = {} if unsaid else {"expected": found.matched}
     done = what.tally(cursor=after)
     with ProgressBar(_columns, found.matched, show=not ask.json) as progress:
