@@ -81,6 +81,11 @@ export async function callExact<N extends Name>(name: N, options: Options<N>): P
   return (text ? parseExact(text) : null) as unknown as Of<N>['answer']
 }
 
+/** For what must not be done twice: the same request with the same key gets the same answer. */
+export function newKey(): string {
+  return `${Date.now()}-${Math.random()}`
+}
+
 /** The answer, or `none` of a server that does not have the operation. */
 export async function orNone<T>(answer: Promise<T>, none: T): Promise<T> {
   try {

@@ -2,9 +2,10 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
 import { filterOf } from './dead/bulk'
-import { restoring, takeBack, undoOf } from './jobs/bulk'
+import { askForAll, restoring, takeBack, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
-import { wishesOf } from './runs/bulk'
+import type { Question } from '@/parts/Confirm'
+import { askForRuns, wishesOf } from './runs/bulk'
 import { usedBy } from './settings/secrets'
 
 afterEach(() => vi.unstubAllGlobals())
@@ -24,6 +25,34 @@ describe('acting on runs', () => {
     const since = { since: '2027-03-01T12:00:00Z', include: 'skipped' }
     expect(wishesOf('cancel', { rows: [], all: true, filters: since })).toEqual([{ action: 'cancel', filter: { ...since, all: true } }])
     expect(wishesOf('again', { rows: [], all: true, filters: since })).toEqual([{ action: 'again', filter: since }])
+  })
+})
+
+/** Confirm what is asked, again after a failure; what was sent of it, by its Idempotency-Key. */
+async function keysOf(asking: (ask: (question: Question) => void) => Promise<void>): Promise<(string | null)[]> {
+  const keys: (string | null)[] = []
+  const answers = [() => Response.json({ matched: 2, done: 1, cursor: 'x' }), () => Promise.reject(new TypeError('lost'))]
+  vi.stubGlobal('fetch', (_: string, { body, headers }: { body: string; headers: Record<string, string> }) => {
+    if (body.includes('dry_run')) return Promise.resolve(Response.json({ matched: 2, through: 'j_9', sample: [] }))
+    keys.push(headers['Idempotency-Key'] ?? null)
+    return Promise.resolve(answers.shift()?.() ?? Response.json({ matched: 2, done: 1, cursor: keys.length === 3 ? 'x' : null }))
+  })
+  const asked: Question[] = []
+  await asking((question) => asked.push(question))
+  await expect(asked[0]?.act(undefined)).rejects.toThrow()
+  await asked[0]?.act(undefined)
+  return keys
+}
+
+describe('new runs of many', () => {
+  it('are made once, though an answer is lost', async () => {
+    const all = { rows: [], all: true, count: 2, filters: {} }
+    for (const asking of [(ask: (question: Question) => void) => askForRuns(ask, 'again', all, () => undefined), (ask: (question: Question) => void) => askForAll(ask, 'run', all, () => undefined)]) {
+      const [first, second, again, other] = await keysOf(asking)
+      expect([again, other]).toEqual([first, second])
+      expect(new Set([first, second]).size).toBe(2)
+      expect(first).not.toBe(null)
+    }
   })
 })
 

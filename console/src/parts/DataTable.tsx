@@ -379,8 +379,16 @@ export function FilterBar({ filters }: { filters: Filter[] }) {
 
 function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
   const [text, setText] = useState(value)
-  const later = useDebouncedCallback(set, 250)
-  useEffect(() => setText(value), [value])
+  // What this field has written into the address: when that arrives here, more may have been typed.
+  const written = useRef(value)
+  const later = useDebouncedCallback((typed: string) => {
+    written.current = typed
+    set(typed)
+  }, 250)
+  useEffect(() => {
+    if (value !== written.current) setText(value)
+    written.current = value
+  }, [value])
   if (filter.kind === 'text') {
     return (
       <TextInput

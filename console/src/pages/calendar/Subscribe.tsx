@@ -34,11 +34,13 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
   const [shown, setShown] = useState(kinds)
   const [labelled, setLabelled] = useState(label)
   const [path, setPath] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const feeds = useQuery({ queryKey: ['calendar-feeds'], queryFn: openFeeds })
   const open = feeds.data ?? []
   const refresh = () => queries.invalidateQueries({ queryKey: ['calendar-feeds'] })
   const make = async () => {
+    setBusy(true)
     try {
       const own = shown.includes('jobs') && labelled.trim() ? labelled.trim() : null
       const made = await call('POST /calendar/feeds', { body: { name, kinds: shown as CalendarFeedSpec['kinds'], label: own, timezone: zone } as CalendarFeedSpec })
@@ -47,6 +49,8 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
       await refresh()
     } catch (failure) {
       setError(failure)
+    } finally {
+      setBusy(false)
     }
   }
   return (
@@ -61,7 +65,7 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
             <Group gap={6} mt="sm">{[['jobs', t('Jobs')], ['content', t('Content')], ['campaigns', t('Campaigns')]].map(([value = '', text]) => <Chip key={value} value={value} size="xs" variant="light">{text}</Chip>)}</Group>
           </Chip.Group>
           {shown.includes('jobs') && <TextInput mt="sm" label={t('Label of jobs: name=value')} placeholder="team=billing" value={labelled} onChange={(event) => setLabelled(event.currentTarget.value)} />}
-          <Group justify="flex-end" mt="md"><Button type="submit" disabled={!session.may('editor') || shown.length === 0 || !name.trim()}>{t('Make an address')}</Button></Group>
+          <Group justify="flex-end" mt="md"><Button type="submit" loading={busy} disabled={!session.may('editor') || shown.length === 0 || !name.trim()}>{t('Make an address')}</Button></Group>
           {!session.may('editor') && <p className="quiet">{t('Making one needs the role editor.')}</p>}
         </form>
       )}

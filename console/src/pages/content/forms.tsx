@@ -20,9 +20,11 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const [zone, setZone] = useState<string | null>(browserZone())
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
+  const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const conflict = error instanceof ApiError && error.status === 409
   const send = async (force: boolean) => {
+    setBusy(true)
     setError(null)
     try {
       const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
@@ -31,6 +33,8 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
       await queries.invalidateQueries({ queryKey: ['content'] })
     } catch (failure) {
       setError(failure)
+    } finally {
+      setBusy(false)
     }
   }
   return (
@@ -47,8 +51,8 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
         {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
-          {conflict && <Button variant="default" onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
-          <Button type="submit">{t('Plan')}</Button>
+          {conflict && <Button variant="default" loading={busy} onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
+          <Button type="submit" loading={busy}>{t('Plan')}</Button>
         </Group>
       </form>
     </Dialog>
@@ -93,10 +97,12 @@ export function PlanRelease({ close }: { close: () => void }) {
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
   const [goOn, setGoOn] = useState(false)
+  const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const conflict = error instanceof ApiError && error.status === 409
   const change = (place: number, part: Partial<Item>) => setItems(items.map((item, index) => (index === place ? { ...item, ...part } : item)))
   const send = async (force: boolean) => {
+    setBusy(true)
     setError(null)
     try {
       const made = await call('POST /content/releases', {
@@ -107,6 +113,8 @@ export function PlanRelease({ close }: { close: () => void }) {
       await queries.invalidateQueries({ queryKey: ['content'] })
     } catch (failure) {
       setError(failure)
+    } finally {
+      setBusy(false)
     }
   }
   return (
@@ -134,8 +142,8 @@ export function PlanRelease({ close }: { close: () => void }) {
         {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
-          {conflict && <Button variant="default" onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
-          <Button type="submit" disabled={!items.some((item) => item.entity_id)}>{t('Plan')}</Button>
+          {conflict && <Button variant="default" loading={busy} onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
+          <Button type="submit" loading={busy} disabled={!items.some((item) => item.entity_id)}>{t('Plan')}</Button>
         </Group>
       </form>
     </Dialog>

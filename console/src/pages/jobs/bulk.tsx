@@ -1,6 +1,6 @@
 /** Doing something to many jobs: count first, then ask, then go on until it is done. */
 import { TextInput } from '@mantine/core'
-import { call } from '@/api/client'
+import { call, newKey } from '@/api/client'
 import type { ActionRequest, Tally } from '@/api/schema'
 import type { JobRow } from '@/api/types'
 import { t, tn } from '@/i18n'
@@ -26,6 +26,8 @@ const MOST_IDS = 1000
 
 export async function askForAll(ask: (question: Question) => void, action: Action, selection: Selection<JobRow>, after: () => unknown): Promise<void> {
   const filter = filterOf(selection)
+  // If an answer is lost, confirming once more makes no second run.
+  const key = action === 'run' ? newKey() : null
   try {
     const counted = await call('POST /jobs/actions', { body: { action, filter, dry_run: true, ...(action === 'label' ? { labels: { '-': null } } : {}) } as ActionRequest })
     const label = { text: '' }
@@ -46,7 +48,7 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       ...(action === 'label' ? { children: <TextInput mt="md" label={t('Label: name=value')} description={t('With - before the name it is taken away.')} placeholder="team=billing" onChange={(event) => { label.text = event.currentTarget.value }} /> } : {}),
       act: async (reason) => {
         const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
-        const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason)
+        const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason, key)
         const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
         const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
         if (steps.length) tellUndo(told, () => takeBack(steps, after))
@@ -115,14 +117,15 @@ function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
 }
 
 /** A call goes through a thousand jobs at most and says where the next one goes on. */
-async function throughAll(request: ActionRequest, counted: Pick<Tally, 'through'>, reason: string | undefined): Promise<{ done: number; refused: number; why: string | undefined; ids: string[] }> {
+async function throughAll(request: ActionRequest, counted: Pick<Tally, 'through'>, reason: string | undefined, key: string | null = null): Promise<{ done: number; refused: number; why: string | undefined; ids: string[] }> {
   let after: string | null = null
   const ids: string[] = []
+  let chunk = 0
   let done = 0
   let refused = 0
   let why: string | undefined
   do {
-    const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason })
+    const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
     done += answer.done ?? 0
     ids.push(...(answer.job_ids ?? []))
     refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)

@@ -221,14 +221,18 @@ function Trial({ template, channel, close }: { template: TemplateView; channel: 
   const [address, setAddress] = useState(channel === 'email' ? mine : '')
   const [user, setUser] = useState('')
   const [sent, setSent] = useState<NotificationView | null>(null)
+  const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const direct = channel === 'email' || channel === 'sms'
   const send = async () => {
+    setBusy(true)
     setError(null)
     try {
       setSent(await call('POST /templates/{template_id}/test', { path: { template_id: template.template_id }, body: { channel, ...(address ? { address } : {}), ...(user ? { user_id: user } : {}) } as never }))
     } catch (failure) {
       setError(failure)
+    } finally {
+      setBusy(false)
     }
   }
   return (
@@ -241,7 +245,7 @@ function Trial({ template, channel, close }: { template: TemplateView; channel: 
         {sent && <p>{t('It is on its way:')} <Link className="link" to={`/notifications/messages/${sent.notification_id}`}>{sent.notification_id}</Link></p>}
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
-          <Button type="submit" disabled={!address && !user}>{t('Send')}</Button>
+          <Button type="submit" loading={busy} disabled={!address && !user}>{t('Send')}</Button>
         </Group>
       </form>
     </Dialog>

@@ -18,6 +18,8 @@ import { Time } from '@/parts/Time'
 import { Timeline } from './Timeline'
 import classes from './Run.module.css'
 
+// Of what a run logs while its page is open, so many lines are kept: it may go on for days.
+const MOST_LINES = 2000
 const LIVE = new Set(['pending', 'running', 'failed', 'waiting'])
 
 export default function Run() {
@@ -37,7 +39,7 @@ export default function Run() {
     const stop = feed.listen((event) => {
       if (event.name === 'log') {
         const line = JSON.parse(event.data) as LogLine
-        setLines((before) => [...before, line])
+        setLines((before) => [...before, line].slice(-MOST_LINES))
       } else if (event.name === 'progress') void queries.invalidateQueries({ queryKey: ['run', id] })
     })
     return () => {

@@ -1,5 +1,5 @@
 /** Doing something to many runs: count first, then ask, then go on until it is done. */
-import { call } from '@/api/client'
+import { call, newKey } from '@/api/client'
 import type { RunActionRequest, RunTally, RunView } from '@/api/schema'
 import { number, t, tn } from '@/i18n'
 import type { Question } from '@/parts/Confirm'
@@ -18,6 +18,8 @@ const MOST_IDS = 200
 
 export async function askForRuns(ask: (question: Question) => void, action: Action, selection: Selection<RunView>, after: () => unknown): Promise<void> {
   const wishes = wishesOf(action, selection)
+  // If an answer is lost, confirming once more makes no second run.
+  const key = action === 'again' ? newKey() : null
   try {
     let matched = 0
     let estimated = false
@@ -34,7 +36,7 @@ export async function askForRuns(ask: (question: Question) => void, action: Acti
       verb: `${t(TITLES[action])} · ${runs}`,
       destructive: action === 'cancel',
       act: async (reason) => {
-        const done = await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason)
+        const done = await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason, key)
         tell(tn('{count} run was changed', '{count} runs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
         await after()
       },
@@ -56,13 +58,14 @@ export function wishesOf(action: Action, selection: Pick<Selection<Pick<RunView,
   return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as RunActionRequest)
 }
 
-async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined): Promise<{ done: number; refused: number }> {
+async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined, key: string | null): Promise<{ done: number; refused: number }> {
+  let chunk = 0
   let done = 0
   let refused = 0
   for (const wish of wishes) {
     let after: string | null = null
     do {
-      const answer: RunTally = await call('POST /runs/actions', { body: { ...wish, ...more, after }, reason })
+      const answer: RunTally = await call('POST /runs/actions', { body: { ...wish, ...more, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
       done += (answer.done ?? 0) + (answer.requested ?? 0)
       refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.runs ?? 0), 0)
       after = answer.cursor ?? null

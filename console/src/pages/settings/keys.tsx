@@ -90,12 +90,15 @@ function MakeKey({ close, done }: { close: () => void; done: (key: NewKey) => un
   const { namespace } = useSession()
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('viewer')
+  const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const make = async () => {
+    setBusy(true)
     try {
       done(await call('POST /keys', { body: { name, role, namespace } }))
     } catch (failure) {
       setError(failure)
+      setBusy(false)
     }
   }
   return (
@@ -104,7 +107,7 @@ function MakeKey({ close, done }: { close: () => void; done: (key: NewKey) => un
         <TextInput label={t('Name')} description={t('Which program uses it; it stands in the audit.')} required data-autofocus value={name} onChange={(event) => setName(event.currentTarget.value)} />
         <Select mt="sm" label={t('Role')} allowDeselect={false} value={role} onChange={(value) => setRole((value ?? 'viewer') as Role)} data={ROLES.map((value) => ({ value, label: t(value) }))} />
         {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
-        <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Close')}</Button><Button type="submit">{t('Make the key')}</Button></Group>
+        <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Close')}</Button><Button type="submit" loading={busy}>{t('Make the key')}</Button></Group>
       </form>
     </Dialog>
   )

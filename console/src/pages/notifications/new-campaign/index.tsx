@@ -5,7 +5,7 @@ import { IconChevronDown, IconChevronRight, IconPlus } from '@tabler/icons-react
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { Link, useNavigate, useSearchParams } from 'react-router'
-import { ApiError, call } from '@/api/client'
+import { ApiError, call, newKey } from '@/api/client'
 import type { CampaignSpec, OnDoubt, TemplateView, WhenPast } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
@@ -72,7 +72,7 @@ function Form({ first }: { first: Plan }) {
       const body = specOf(plan, template, zone, words, draft)
       // If the answer is lost, saving the same once more makes no second campaign.
       const text = JSON.stringify(body)
-      if (sent.current.body !== text) sent.current = { body: text, key: `${Date.now()}-${Math.random()}` }
+      if (sent.current.body !== text) sent.current = { body: text, key: newKey() }
       const made = await call('POST /campaigns', { body, idempotencyKey: sent.current.key })
       tell(draft ? t('{name} is saved as a draft', { name: made.name }) : t('{name} is planned', { name: made.name }))
       await queries.invalidateQueries({ queryKey: ['campaigns'] })
