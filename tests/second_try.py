@@ -71,7 +71,7 @@ def _failed(cache: str) -> list[str]:
 
 
 def heed_signals() -> None:
-    """Stop in order at SIGTERM, and hear Ctrl-C: a shell switches it off for all that it runs in the background."""
+    """Stop in order at SIGTERM, and hear Ctrl-C, which a shell switches off in the background."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _leave)
 
