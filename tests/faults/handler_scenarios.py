@@ -70,7 +70,7 @@ async def forks(cluster: Cluster) -> None:
         last,
         len(last) * 2 * cluster.scale.rounds,
     )
-    assert worker.said("a process that a handler has forked off came back"), cluster.said()
+    assert worker.said("a process that a handler has forked returned"), cluster.said()
     children = await asyncio.to_thread(subprocess.run, ["pgrep", "-P", str(worker.process.pid)], check=False)
     assert children.returncode == 1, "children are left"
 

@@ -60,7 +60,7 @@ const sentences: Readonly<Record<string, string>> = {
   'synchronous_commit is off: what was acknowledged can be lost in a crash': 'synchronous_commit ist aus: was bestätigt wurde, kann bei einem Absturz verloren gehen',
   'set it to on, or accept that the last half second may be lost': 'setzen Sie es auf on, oder nehmen Sie hin, dass die letzte halbe Sekunde verloren gehen kann',
   'this server is a replica': 'dieser Server ist ein Replikat',
-  'name the primary': 'nennen Sie den primären',
+  'set database_url to the primary': 'setzen Sie database_url auf den primären Server',
   'the clock of this machine and that of the database differ by {time}': 'die Uhr dieser Maschine und die der Datenbank weichen um {time} voneinander ab',
   "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both": 'ausgelöst wird nach der Uhr der Datenbank; betreiben Sie auf beiden einen Zeitdienst (chrony, systemd-timesyncd)',
   'most of the connections are in use': 'die meisten Verbindungen sind belegt',
@@ -69,7 +69,7 @@ const sentences: Readonly<Record<string, string>> = {
   'set autovacuum to on': 'setzen Sie autovacuum auf on',
   '{number} entry of the audit wait to be sealed': '{number} Eintrag des Protokolls wartet auf sein Siegel',
   '{number} entries of the audit wait to be sealed': '{number} Einträge des Protokolls warten auf ihr Siegel',
-  'see that a scheduler runs, and what its log says of the sealer': 'sehen Sie nach, ob ein Scheduler läuft, und was sein Log über das Siegeln sagt',
+  'check that a scheduler runs, and look for the sealer in its log': 'sehen Sie nach, ob ein Scheduler läuft, und was sein Log über das Siegeln sagt',
   'no scheduler is running: nothing fires': 'kein Scheduler läuft: nichts wird ausgelöst',
   'a job should have fired {time} ago, and has not': 'ein Job hätte vor {time} auslösen sollen und hat es nicht',
   '{count} queue is paused: {names}': '{count} Warteschlange ist pausiert: {names}',
@@ -93,7 +93,7 @@ const sentences: Readonly<Record<string, string>> = {
   'the nodes have different versions': 'die Knoten haben verschiedene Versionen',
   'upgrade them all': 'aktualisieren Sie alle',
   'edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB': 'ändern Sie den Zeitplan oder die Zeitzone, oder aktualisieren Sie tzdata; siehe: sexton why JOB',
-  'upgrade there: pip install -U tzdata, and restart': 'aktualisieren Sie dort: pip install -U tzdata, und starten Sie neu',
+  'upgrade on these: pip install -U tzdata, and restart': 'aktualisieren Sie dort: pip install -U tzdata, und starten Sie neu',
 }
 
 export default sentences

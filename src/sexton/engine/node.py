@@ -188,8 +188,8 @@ class Node:
         load_zones()
         if self.database.pooled:
             log.warning(
-                "a pooler such as PgBouncer is between this node and PostgreSQL: no notifications come"
-                " through, so changes are looked for every %g s",
+                "a pooler such as PgBouncer is between this node and PostgreSQL: it passes no notifications,"
+                " so this node looks for changes every %g s",
                 self.settings.poll_seconds,
             )
         await patiently(lambda: require_migrated(self.database))

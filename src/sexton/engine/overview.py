@@ -37,8 +37,8 @@ MOST_REMEMBERED = 1000
 class NodeCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many processes there are."""
 
-    live: Annotated[int, about("Processes that are heard of.")]
-    stale: Annotated[int, about("Processes that were not heard of in time, and were not stopped.")]
+    live: Annotated[int, about("Processes whose lease is valid.")]
+    stale: Annotated[int, about("Processes whose lease has ended, and that were not stopped.")]
     schedulers: Annotated[int, about("Live schedulers.")]
     workers: Annotated[int, about("Live workers.")]
 
@@ -46,19 +46,19 @@ class NodeCounts(msgspec.Struct, frozen=True, kw_only=True):
 class ShardCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many shards there are."""
 
-    total: Annotated[int, about("All of them.")]
-    led: Annotated[int, about("Those with a live leader.")]
+    total: Annotated[int, about("All shards.")]
+    led: Annotated[int, about("Shards with a live leader.")]
 
 
 class Attention(msgspec.Struct, frozen=True, kw_only=True):
     """Something that a person should look at."""
 
-    code: Annotated[str, about("Stable: what it is.")]
+    code: Annotated[str, about("What it is; the code never changes.")]
     severity: Annotated[Literal["error", "warning", "info"], about("How bad it is.")]
     text: Annotated[str, about("What is wrong, in English.")]
-    count: Annotated[int, about("How many of them.")] = 1
+    count: Annotated[int, about("How many there are.")] = 1
     link_kind: Annotated[
-        Literal["jobs", "runs", "dead", "queues", "cluster", "job"], about("Where more of it is shown.")
+        Literal["jobs", "runs", "dead", "queues", "cluster", "job"], about("The list that shows more of it.")
     ]
     link: Annotated[dict[str, str], about("The filters of that list.")] = {}
 
@@ -71,8 +71,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     shards: Annotated[ShardCounts | None, about("Shards of the cluster.")] = None
     oldest_due_at: Annotated[datetime | None, about("The longest overdue timer; null: none is.")] = None
     queue_depth: Annotated[int, about("Runs that could start now and wait for a worker.")] = 0
-    oldest_waiting_at: Annotated[datetime | None, about("Since when the oldest of them waits.")] = None
-    queues: Annotated[dict[str, int], about("The same by queue.")] = {}
+    oldest_waiting_at: Annotated[datetime | None, about("Since when the oldest of these runs waits.")] = None
+    queues: Annotated[dict[str, int], about("These runs by queue.")] = {}
     live: Annotated[dict[str, int], about(f"Live runs by state, of the first {MOST_LIVE:,}.")] = {}
     running: Annotated[int, about("Runs that are being carried out.")] = 0
     dead: Annotated[int, about("Dead letters, counted up to 10,000.")] = 0
@@ -81,7 +81,9 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     jobs_estimated: Annotated[bool, about("True if there are too many jobs to count.")] = False
     hour: Annotated[Figures, about("What happened in the last hour.")]
     day: Annotated[Figures, about("What happened in the last day.")]
-    lateness: Annotated[list[MinuteOfRuns], about("The last hour by minute.")] = []
+    lateness: Annotated[
+        list[MinuteOfRuns], about("The runs of the last hour by minute, and how late they started.")
+    ] = []
     attention: Annotated[list[Attention], about("What needs attention, the worst first.")] = []
     first_job_fired: Annotated[bool, about("Whether a job of the namespace has ever fired.")] = False
 

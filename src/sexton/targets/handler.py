@@ -191,7 +191,7 @@ class OpenHandlers:
             call.cancel()
             if call.left:
                 log.warning(
-                    "%r was stopped, but its thread goes on: %d like it; look at run.cancelled now and then",
+                    "%r was stopped, but its thread goes on (%d such threads): let it check run.cancelled",
                     run,
                     self.threads.left_behind,
                 )

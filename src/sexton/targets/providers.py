@@ -162,7 +162,9 @@ class Resources:
             assert held.task is not None
             done, _ = await asyncio.wait([held.task], timeout=CLOSE_SECONDS)
             if not done:
-                log.warning("%s is not closed after %g s: left as it is", name_of(kind), CLOSE_SECONDS)
+                log.warning(
+                    "%s is not closed after %g s: Sexton no longer waits", name_of(kind), CLOSE_SECONDS
+                )
                 held.task.cancel()
         self._held.clear()
 

@@ -157,7 +157,7 @@ def end_fork() -> NoReturn:
     """End a process that a handler has forked off and that did not end by itself: it must not go on as a copy
     of the worker."""
     log.critical(
-        "a process that a handler has forked off came back to the code of the worker, and is ended: "
+        "a process that a handler has forked returned to the code of the worker, and is ended: "
         "call os._exit() at its end, or use subprocess"
     )
     os._exit(os.EX_SOFTWARE)

@@ -34,7 +34,7 @@ async def test_jobs_that_are_set_aside_are_named_with_the_reason(database: Datab
     await execute(database, "insert into sexton.problems values ($1, 1, 'no such zone')", job)
     _, [(what, serious)] = await judged(database)
     assert serious
-    assert what.endswith("1 job is set aside, for the schedule cannot be computed: broken: no such zone")
+    assert what.endswith("1 job is set aside, because the schedule cannot be computed: broken: no such zone")
 
 
 async def test_due_times_that_were_moved_are_told(database: Database) -> None:
@@ -54,5 +54,5 @@ async def test_a_node_that_is_behind_is_named(database: Database) -> None:
     fact, [(what, serious)] = await judged(database)
     assert fact == f"{zone_version()} here, 2999z in the database"
     assert serious
-    assert what.endswith("an older one is on: test:1:aaaaaa")
+    assert what.endswith("older ones are in use: test:1:aaaaaa")
     await Stage.close_all()

@@ -134,7 +134,10 @@ async def test_an_end_that_cannot_be_reported_is_logged(
     await suspect(store, "leave")
     isolation.wanted()
     await over.wait()
-    assert "could not report its end: no space left on device; its lease expires by itself" in caplog.text
+    assert (
+        "could not report the end of a process: no space left on device; its lease expires by itself"
+        in caplog.text
+    )
 
 
 async def test_a_handler_that_cannot_be_loaded_there_is_told(
@@ -168,7 +171,7 @@ async def test_an_application_that_cannot_be_loaded_there_is_told(
     try:
         await until(lambda: not made.serves("handler", "shop:where"))
         assert problem in caplog.text
-        assert "run alone here, when nothing else does" in caplog.text
+        assert "run here, one at a time and without others" in caplog.text
         made.wanted()
         await until(lambda: not made.running)
     finally:

@@ -39,7 +39,7 @@ class DatabaseClock:
         skewed = abs(self.skew_seconds) > SKEW_SECONDS
         if skewed and not self._skewed:
             log.warning(
-                "the clock of this machine is %d ms %s the database's, whose time counts: set it right",
+                "the clock of this machine is %d ms %s the database's, which decides: set it right",
                 abs(self.skew_seconds * 1000),
                 "ahead of" if self.skew_seconds > 0 else "behind",
             )

@@ -22,9 +22,9 @@ from sexton.runs.view import NodeView
 class Drained(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a request to drain nodes."""
 
-    at: Annotated[datetime, about("When it was asked.")]
-    nodes: Annotated[list[NodeView], about("The nodes concerned.")]
-    warnings: Annotated[list[str], about("What the asker should know.")] = []
+    at: Annotated[datetime, about("When the request was made.")]
+    nodes: Annotated[list[NodeView], about("The nodes that the request named.")]
+    warnings: Annotated[list[str], about("What the caller should know.")] = []
 
 
 @command

@@ -33,7 +33,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     what: Annotated[str, about("What is wrong.")]
     fix: Annotated[str, about("What to do about it.")]
-    serious: Annotated[bool, about("Whether promises are at stake.")]
+    serious: Annotated[bool, about("Whether Sexton may break a promise, such as to fire on time.")]
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +84,7 @@ def _judge_server(row: Any, offset: float) -> Iterator[Finding]:
         what = "synchronous_commit is off: what was acknowledged can be lost in a crash"
         yield Finding(what, "set it to on, or accept that the last half second may be lost", True)
     if row["in_recovery"]:
-        yield Finding("this server is a replica", "name the primary", True)
+        yield Finding("this server is a replica", "set database_url to the primary", True)
     if abs(offset) > CLOCK_SECONDS:
         what = f"the clock of this machine and that of the database differ by {abs(offset):.1f} s"
         fix = "firing follows the database's clock; run a time service (chrony, systemd-timesyncd) on both"
@@ -111,7 +111,7 @@ async def _examine_system(database: Database, facts: dict[str, str], findings: l
     facts["audit"] = f"{counted(chain['sequence'] - chain['removed_sequence'], 'row')} in the chain"
     if chain["late"]:
         what = f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed"
-        fix = "see that a scheduler runs, and what its log says of the sealer"
+        fix = "check that a scheduler runs, and look for the sealer in its log"
         findings.append(Finding(what, fix, False))
     if cluster.counts.jobs and not schedulers:
         findings.append(Finding("no scheduler is running: nothing fires", "start one: sexton up", True))
@@ -153,18 +153,18 @@ async def _judge_schedules(database: Database, facts: dict[str, str]) -> list[Fi
     facts["zone database"] = f"{mine} here, {planned or mine} in the database"
     if problems["problems"]:
         jobs = counted(problems["problems"], "job is", "jobs are")
-        what = f"{jobs} set aside, for the schedule cannot be computed: {'; '.join(problems['examples'])}"
+        what = f"{jobs} set aside, because the schedule cannot be computed: {'; '.join(problems['examples'])}"
         fix = "edit the schedule or the time zone, or upgrade tzdata; see: sexton why JOB"
         found.append(Finding(what, fix, True))
     behind = list(zones["behind"])
     if planned is not None and mine < planned and not behind:
         behind = ["this machine"]
     if behind:
-        what = f"due times were planned with the zone database {planned}, but an older one is on"
-        fix = "upgrade there: pip install -U tzdata, and restart"
+        what = f"due times were planned with the zone database {planned}, but older ones are in use"
+        fix = "upgrade on these: pip install -U tzdata, and restart"
         found.append(Finding(f"{what}: {', '.join(behind)}", fix, True))
     if zones["moved"]:
-        what = f"clock changes were changed, and due times with them: {', '.join(zones['moved'])}"
+        what = f"the rules of zones have changed, and due times with them: {', '.join(zones['moved'])}"
         fix = "see: sexton audit list --action zone.replanned; check that the new times are right"
         found.append(Finding(what, fix, False))
     return found

@@ -104,7 +104,7 @@ class ElectorGuard:
             await self._within(self._elector.close())
         except Exception as error:
             log.warning(
-                "elector %s: could not release everything: %s; what it holds expires by itself",
+                "elector %s: could not release all leases: %s; they expire by themselves",
                 self._elector.name,
                 _reason(error),
             )
@@ -135,7 +135,7 @@ class ElectorGuard:
         if self.health.ok:
             left = max(0.0, self._elector.trusted_until - clock.monotonic())
             log.warning(
-                "%s; what it granted is trusted for another %.1f s",
+                "%s; its leases are trusted for another %.1f s",
                 reason if isinstance(error, SextonError) else f"elector {self._elector.name}: {reason}",
                 left,
                 exc_info=None if isinstance(error, (SextonError, TimeoutError)) else error,

@@ -175,8 +175,8 @@ class Membership:
         last, self._beat_at = self._beat_at, written
         if last is not None and found < last:
             log.error(
-                "the database has gone back in time: it has lost what was committed in at least %.1f s; ids "
-                "go on far beyond",
+                "the database has gone back in time: it has lost the commits of at least %.1f s; new ids "
+                "begin far beyond the lost ones",
                 (last - found).total_seconds(),
             )
             self._on_rewind()
@@ -189,11 +189,9 @@ class Membership:
     def _watch_state(self, state: str) -> None:
         draining = state == "draining"
         if draining and not self.draining:
-            log.warning(
-                "draining: this node hands its shards over, takes no more runs and finishes those it has"
-            )
+            log.warning("draining: this node hands its shards over, takes no more runs and finishes its own")
         elif self.draining and not draining:
-            log.warning("this node is not draining any more")
+            log.warning("this node no longer drains")
         self.draining = draining
 
     def _detail(self, more: Detail) -> str:

@@ -56,7 +56,7 @@ async def reshard(
     database = context.database
     if not 1 <= shards <= MOST_SHARDS:
         raise InvalidField(
-            "out_of_range", f"{shards} shards", field="shards", hint=f"give 1 to {MOST_SHARDS}"
+            "out_of_range", f"shards is {shards}", field="shards", hint=f"give 1 to {MOST_SHARDS}"
         )
     await require_migrated(database)
     began = clock.monotonic()

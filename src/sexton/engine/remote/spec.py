@@ -27,22 +27,23 @@ class WorkerSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """What a worker is called, and what it serves."""
 
     name: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=100)], about("What it is called, such as its machine.")
+        Annotated[str, Meta(min_length=1, max_length=100)],
+        about("The name of the worker, such as its machine."),
     ]
     handlers: Annotated[
         Annotated[list[Name], Meta(min_length=1, max_length=1000)],
-        about("The handlers that it has, as the targets of jobs name them."),
+        about("The handlers of the worker, as the targets of jobs name them."),
     ]
     queues: Annotated[
         Annotated[list[Name], Meta(min_length=1, max_length=1000)] | None,
-        about("The queues that it serves. Default: all."),
+        about("The queues that the worker serves. Default: all."),
     ] = None
     capacity: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_RUNS)], about("How many runs it carries out at a time.")
+        Annotated[int, Meta(ge=1, le=MOST_RUNS)], about("How many runs the worker carries out at a time.")
     ] = 10
     lease_seconds: Annotated[
         Annotated[float, Meta(ge=SHORTEST_LEASE, le=LONGEST_LEASE)],
-        about("Its runs are given to others if it was not heard of for so long."),
+        about("Without a beat for so long, the worker loses its runs to others."),
     ] = 30.0
 
 
@@ -61,32 +62,37 @@ class BeatRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     runs: Annotated[
         Annotated[list[str], Meta(max_length=MOST_HELD)] | None,
-        about("All that it works on, `r_…`: what it holds beyond them is given back after a while."),
+        about(
+            "All runs that it works on, `r_…`: other runs that it holds go back to the queue after a while."
+        ),
     ] = None
 
 
 class ReportedLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A line of a run's log."""
 
-    message: Annotated[Annotated[str, Meta(max_length=16 * 1024)], about("What it says.")]
-    level: Annotated[Annotated[str, Meta(min_length=1, max_length=20)], about("Such as info.")] = "info"
+    message: Annotated[Annotated[str, Meta(max_length=16 * 1024)], about("The text of the line.")]
+    level: Annotated[
+        Annotated[str, Meta(min_length=1, max_length=20)], about("The level of the line, such as info.")
+    ] = "info"
     at: Annotated[
-        Annotated[datetime, Meta(tz=True)] | None, about("When it was written, with its zone. Default: now.")
+        Annotated[datetime, Meta(tz=True)] | None,
+        about("When the line was written, with its zone. Default: now."),
     ] = None
 
 
 class ReportedProgress(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How far a run is."""
 
-    fraction: Annotated[Annotated[float, Meta(ge=0, le=1)], about("From 0 to 1.")]
-    text: Annotated[Annotated[str, Meta(max_length=1000)] | None, about("In words.")] = None
+    fraction: Annotated[Annotated[float, Meta(ge=0, le=1)], about("The part that is done, from 0 to 1.")]
+    text: Annotated[Annotated[str, Meta(max_length=1000)] | None, about("The progress in words.")] = None
 
 
 class RunReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a worker says of one of its runs: how it ended, or without an outcome, how it goes on."""
 
     run_id: Annotated[str, about("The run.")]
-    token: Annotated[str, about("What came with it.")]
+    token: Annotated[str, about("The token that came with the run.")]
     outcome: Annotated[
         ReportedOutcome | None,
         about(
@@ -105,14 +111,15 @@ class RunReport(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
         about("With failure, retry and snooze: until the next attempt. Default: the job's back-off."),
     ] = None
     log: Annotated[
-        Annotated[list[ReportedLine], Meta(max_length=MOST_LINES)], about("Lines for its log.")
+        Annotated[list[ReportedLine], Meta(max_length=MOST_LINES)], about("Lines for the log of the run.")
     ] = []
-    progress: Annotated[ReportedProgress | None, about("How far it is.")] = None
+    progress: Annotated[ReportedProgress | None, about("The progress of the run.")] = None
 
 
 class ReportsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a worker says of its runs, each at most once."""
 
     reports: Annotated[
-        Annotated[list[RunReport], Meta(min_length=1, max_length=MOST_REPORTS)], about("One for each run.")
+        Annotated[list[RunReport], Meta(min_length=1, max_length=MOST_REPORTS)],
+        about("One report for each run."),
     ]

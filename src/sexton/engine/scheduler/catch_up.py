@@ -64,7 +64,7 @@ class CaughtUp:
         until = f", the last one at {iso(self.last_start_at, 'seconds')}" if self.last_start_at else ""
         log.log(
             logging.WARNING if self.large else logging.INFO,
-            "caught up %s: of the occurrences that were missed %d are run%s, and %d are skipped",
+            "caught up %s: %d missed occurrences run%s; %d are skipped",
             counted(self.jobs, "job"),
             self.runs,
             until,
@@ -88,7 +88,9 @@ def plan_all(
                 schedule = schedule_of(dict(row))
                 plans[case] = plan(schedule, policy, row["scheduled_at"], jitter, now, remaining)
             except (SextonError, OverflowError) as error:
-                log.error("job %s is set aside: what it missed cannot be planned: %s", row["name"], error)
+                log.error(
+                    "job %s is set aside: its missed occurrences cannot be planned: %s", row["name"], error
+                )
                 failed.append((row["job_id"], row["revision"], str(error)))
                 continue
         planned.append((row, jitter, plans[case]))

@@ -124,7 +124,7 @@ class Replanner(Loop):
         elif row["version"] == self._version:
             # An upgrade has replaced the files under a running process; a restart reads them.
             log.warning(
-                "the zone %s is not as it was in the zone database %s: restart this node",
+                "the zone %s differs from the zone database %s, which was upgraded: restart this node",
                 row["name"],
                 self._version,
             )
@@ -177,7 +177,7 @@ class Replanner(Loop):
     def _report(self, name: str, version: str, moved: Moved) -> None:
         self._telemetry.replanned.inc(moved.jobs)
         log.warning(
-            "the clock changes of %s are others in the zone database %s than in %s: %s due at other times%s",
+            "the clock changes of %s in the zone database %s differ from %s: %s due at other times%s",
             name,
             self._version,
             version,
@@ -253,6 +253,6 @@ def _places(rows: Sequence[asyncpg.Record], before: RecordedZone, again: bool) -
             if at is not None and at != row["scheduled_at"] and at <= row["created_at"]:
                 at = schedules[key][0].next_after(row["created_at"])
         except (SextonError, OverflowError) as error:
-            log.error("job %s stays where it is: it cannot be planned again: %s", row["name"], error)
+            log.error("job %s keeps its time: it cannot be planned again: %s", row["name"], error)
         places.append(at)
     return places

@@ -144,7 +144,7 @@ class _Line:
         except asyncio.QueueFull:
             if not self._dropped:
                 log.warning(
-                    "the listener %s is too slow: at most %d events wait for it",
+                    "the listener %s is too slow: more than %d events wait for it; later ones are dropped",
                     self._name,
                     LONGEST_LINE,
                 )

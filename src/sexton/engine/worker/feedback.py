@@ -205,7 +205,7 @@ class WorkerFeedback:
             await write(node, rows)
         except REFUSALS as error:
             if len(rows) == 1:
-                log.warning("dropped what the database refused: %s: %s", rows[0], error)
+                log.warning("the database refused this row, which is dropped: %s: %s", rows[0], error)
                 return
             for row in rows:
                 await self._each(write, node, [row])

@@ -213,8 +213,8 @@ class Isolation:
         if lacking := frozenset(answer.lacking) - self._lacking:
             self._lacking |= lacking
             log.warning(
-                "these handlers cannot be loaded in another process: %s. Runs of them that may end their "
-                "process run alone here, when nothing else does: make them at the top of a module",
+                "these handlers cannot be loaded in another process: %s. Their runs that may end their "
+                "process run here, one at a time and without others: define them at the top of a module",
                 ", ".join(sorted(lacking)),
             )
 
@@ -230,7 +230,10 @@ class Isolation:
         try:
             await report_death(self._database, begun, end)
         except UNREPORTED as error:
-            log.warning("could not report its end: %s; its lease expires by itself", reason(error))
+            log.warning(
+                "could not report the end of a process: %s; its lease expires by itself",
+                reason(error),
+            )
 
     def _order(self, begun: int, answer: int) -> IsolationOrder:
         """The order for a process: the same settings, without a broker, since only PostgreSQL knows
@@ -256,7 +259,7 @@ class Isolation:
         self._failures = MOST_FAILURES
         log.warning(
             "the application cannot be loaded in another process: %s. Runs that may end their process run "
-            "alone here, when nothing else does",
+            "here, one at a time and without others",
             obstacle,
         )
 

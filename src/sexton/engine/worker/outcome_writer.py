@@ -156,7 +156,7 @@ class OutcomeWriter(Loop):
         try:
             return await write(rows)
         except REFUSALS:
-            log.exception("the database refused an outcome; each is now written by itself")
+            log.exception("the database refused an outcome; now each outcome is written by itself")
         lost: set[int] = set()
         for row in rows:
             try:
@@ -174,7 +174,7 @@ class OutcomeWriter(Loop):
             return await self._queue.finish(node, done, now=now)
         except REFUSALS as error:
             # A result that PostgreSQL refuses must not block the others.
-            log.warning("could not keep results: %s", error)
+            log.warning("the database refused the results of runs: %s", error)
         lost: set[int] = set()
         for place in range(len(done)):
             one = done.chosen([place])

@@ -253,7 +253,7 @@ class RunQueue:
         sequence may be behind the runs that this worker has claimed."""
         if await self._database.fetch("claiming/move_ids_on", run_id=highest):
             log.error(
-                "the database has gone back in time: it did not know the run %s; ids go on beyond it",
+                "the database has gone back in time: it did not know the run %s; new ids begin after it",
                 encode_id("r", highest),
             )
 

@@ -112,8 +112,8 @@ class Runner:
         server that was behind. The outcomes of the old runs must not be recorded for the new ones."""
         state = self._state
         log.error(
-            "the database has gone back in time: the ids of %s are given out again; what the old ones end "
-            "with is dropped",
+            "the database has gone back in time: the ids of %s are given out again; the outcomes "
+            "of the old runs are dropped",
             counted(len(again), "run"),
         )
         state.telemetry.ids_recurred.inc(len(again))
@@ -291,7 +291,7 @@ class Runner:
         """The handler's own transaction has recorded the success."""
         self._state.telemetry.succeeded.inc()
         if not isinstance(outcome, Success):
-            log.warning("%r had committed its success; what came after it is dropped: %s", run, outcome)
+            log.warning("%r had committed its success; its later outcome is dropped: %s", run, outcome)
 
     def _release(self, runs: Iterable[RunContext], seconds: float = 0.0) -> None:
         batch = self._state.batch
