@@ -112,7 +112,7 @@ def test_what_is_not_typed_is_not_sent(app: App, server: Server) -> None:
     [
         (("--payload", "{"), "--payload is not JSON"),
         (("--payload", "@/nowhere"), "/nowhere cannot be read"),
-        (("--label", "x"), "--label 'x'"),
+        (("--label", "x"), "--label is 'x'"),
     ],
 )
 def test_what_cannot_be_read_is_refused_by_its_option(app: App, words: tuple[str, ...], told: str) -> None:

@@ -136,7 +136,7 @@ async def test_a_backfill_says_what_it_does_not_do(database: Database) -> None:
     with pytest.raises(InvalidField) as caught:
         await backfill(Context(database, now=NOW), "report", at(-60), NOW + HOUR)
     assert caught.value.code == "in_the_future"
-    with pytest.raises(InvalidField, match="before the start"):
+    with pytest.raises(InvalidField, match="is before start"):
         await backfill(Context(database, now=NOW), "report", at(0), at(-1))
     done = await backfill(Context(database, now=NOW), "report", at(0), at(0))
     assert done.warnings == ["runs of a backfill may overlap, whatever the job says"]

@@ -185,7 +185,7 @@ def test_a_token_that_others_can_know_is_not_used(tmp_path: Path, wrong: str) ->
     else:
         file.write_text("" if wrong == "empty" else "a-token")
         file.chmod(0o644 if wrong == "readable" else 0o600)
-    with pytest.raises(Unavailable, match="not the file of this user alone"):
+    with pytest.raises(Unavailable, match="other users can read it"):
         make_token(file)
 
 

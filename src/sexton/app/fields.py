@@ -102,7 +102,10 @@ def with_schedule(schedule: object, fields: Mapping[str, Any]) -> dict[str, Any]
     if isinstance(schedule, timedelta):
         if schedule % timedelta(seconds=1):
             raise InvalidField(
-                "bad_interval", f"{schedule} is not whole seconds", field="schedule", hint="round it"
+                "bad_interval",
+                f"{schedule} is not a whole number of seconds",
+                field="schedule",
+                hint="round it",
             )
         return {**fields, "schedule": f"every {schedule // timedelta(seconds=1)}s"}
     return {**fields, "schedule": schedule}

@@ -129,7 +129,7 @@ def pair(text: str, mark: str, option: str, example: str) -> tuple[str, str]:
     """A name and a value with a mark between them."""
     name, found, value = text.partition(mark)
     if not found or not name.strip():
-        raise InvalidField("bad_value", f"--{option} {text!r}", field=option, hint=f"such as {example!r}")
+        raise InvalidField("bad_value", f"--{option} is {text!r}", field=option, hint=f"such as {example!r}")
     return name.strip(), value.strip()
 
 

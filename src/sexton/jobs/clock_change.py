@@ -24,9 +24,9 @@ class ClockChange(msgspec.Struct, frozen=True, kw_only=True):
     """When the clock of the zone changes."""
 
     at: Annotated[datetime, about("The instant.")]
-    text: Annotated[str, about("What it does, in English.")]
+    text: Annotated[str, about("The change in English.")]
     effect: Annotated[
-        str | None, about("What that does to the schedule; null: no schedule was asked for.")
+        str | None, about("What the change does to the schedule; null: the request named no schedule.")
     ] = None
 
 

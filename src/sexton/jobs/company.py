@@ -24,7 +24,8 @@ class PreviewInCompany(Preview, frozen=True, kw_only=True):
     ]
     shares_estimated: Annotated[bool, about("True if that is an estimate: there are more than 10,000.")]
     spread_offer: Annotated[
-        int | None, about("A `jitter_seconds` to write if they are many; null: they are not, or it has one.")
+        int | None,
+        about("The `jitter_seconds` to write if they are many; null: they are few, or the job has jitter."),
     ]
 
 

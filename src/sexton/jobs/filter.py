@@ -48,7 +48,7 @@ class JobFilter:
             if getattr(self, field) == "":
                 hint = f"give a {field}, or leave it out"
                 raise InvalidField(
-                    "empty", f"{field} is empty: it would leave nothing out", field=field, hint=hint
+                    "empty", f"{field} is empty: it would match everything", field=field, hint=hint
                 )
         label, has_value, value = (self.label or "").partition("=")
         beginning = self.name is not None and self.name.endswith("*")

@@ -33,28 +33,28 @@ ZoneName = Annotated[str, Meta(max_length=100)]
 class OtherSchedule(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A schedule to compare with."""
 
-    schedule: Annotated[Text, about("Cron, a recurrence, an interval, an instant.")]
-    timezone: Annotated[ZoneName | None, about("Its zone. Default: UTC.")] = None
+    schedule: Annotated[Text, about("The schedule: cron, a recurrence, an interval or an instant.")]
+    timezone: Annotated[ZoneName | None, about("The zone of the schedule. Default: UTC.")] = None
 
 
 class ExplainRequest(OtherSchedule, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A schedule to explain."""
 
     gap: Annotated[
-        Literal["after", "shift", "skip"] | None, about("What becomes of a time that does not exist.")
+        Literal["after", "shift", "skip"] | None, about("What happens to a local time that does not exist.")
     ] = None
     fold: Annotated[
-        Literal["first", "second", "both"] | None, about("What becomes of a time that exists twice.")
+        Literal["first", "second", "both"] | None, about("What happens to a local time that exists twice.")
     ] = None
-    count: Annotated[Annotated[int, Meta(ge=1, le=MOST_TIMES)], about("How many occurrences.")] = 10
-    compare: Annotated[OtherSchedule | None, about("Another one, to see where they differ.")] = None
+    count: Annotated[Annotated[int, Meta(ge=1, le=MOST_TIMES)], about("How many occurrences to list.")] = 10
+    compare: Annotated[OtherSchedule | None, about("Another schedule, to see where the two differ.")] = None
 
 
 class Difference(msgspec.Struct, frozen=True, kw_only=True):
     """An instant that only one of two schedules has."""
 
     at: Annotated[datetime, about("The instant.")]
-    only_in: Annotated[Literal["first", "second"], about("Which of them has it.")]
+    only_in: Annotated[Literal["first", "second"], about("Which of the two schedules has it.")]
 
 
 class Differences(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,9 +78,9 @@ class Explained(Preview, frozen=True, kw_only=True):
 class ZoneFound(msgspec.Struct, frozen=True, kw_only=True):
     """A time zone."""
 
-    zone: Annotated[str, about("Its name in the zone database.")]
-    offset: Annotated[str, about("How far its clock is from UTC now: +02:00.")]
-    abbreviation: Annotated[str, about("What that is called there: CEST.")]
+    zone: Annotated[str, about("The name of the zone in the zone database.")]
+    offset: Annotated[str, about("The offset from UTC now: +02:00.")]
+    abbreviation: Annotated[str, about("The abbreviation of the offset: CEST.")]
 
 
 def explain_schedule(wish: ExplainRequest, now: datetime) -> Explained:

@@ -40,7 +40,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     ]
     warnings: Annotated[list[str], about("Other readings of the schedule.")] = []
     clock_changes: Annotated[
-        list[ClockChange], about("Of its zone in the next 400 days, and what they do to it.")
+        list[ClockChange],
+        about("Clock changes of the zone in the next 400 days, and what they do to the schedule."),
     ] = []
 
 

@@ -36,23 +36,23 @@ RANGES: dict[str, tuple[float, float]] = {
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
     """A queue: its limits, whether it is paused, and what waits in it."""
 
-    name: Annotated[str, about("Its name: the field `queue` of jobs.")]
-    paused: Annotated[bool, about("Whether nothing is taken from it.")] = False
-    paused_at: Annotated[datetime | None, about("Since when.")] = None
-    paused_reason: Annotated[str | None, about("Why, as given with the pause.")] = None
-    concurrency: Annotated[int | None, about("Runs of the namespace at a time, in the whole cluster.")] = None
+    name: Annotated[str, about("The name of the queue: the field `queue` of jobs.")]
+    paused: Annotated[bool, about("Whether the queue is paused: no run is taken from it.")] = False
+    paused_at: Annotated[datetime | None, about("Since when it is paused.")] = None
+    paused_reason: Annotated[str | None, about("The reason that was given with the pause.")] = None
+    concurrency: Annotated[int | None, about("Runs at a time, in the whole cluster.")] = None
     key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
     rate: Annotated[float | None, about("Starts per second, retries included.")] = None
     burst: Annotated[int | None, about("Starts at once after a pause.")] = None
     running: Annotated[
         int,
-        about(
-            "How many run now or wait for a report; without limits as workers said with their last heartbeat."
-        ),
+        about("How many run now or wait for a report; without limits, as the workers' last heartbeats say."),
     ] = 0
     waiting: Annotated[int, about(f"How many could start now, counted up to {MOST_COUNTED} per lane.")] = 0
-    oldest_available_at: Annotated[datetime | None, about("Since when the oldest of them waits.")] = None
-    warnings: Annotated[list[str], about("What is allowed but probably not meant.")] = []
+    oldest_available_at: Annotated[datetime | None, about("Since when the oldest of these runs waits.")] = (
+        None
+    )
+    warnings: Annotated[list[str], about("Warnings: what is allowed but probably not intended.")] = []
 
 
 async def list_queues(context: Context) -> list[QueueView]:

@@ -122,8 +122,8 @@ def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
     if before is None or (before.final and not called_off):
         return Conflict(
             "not_restorable",
-            f"job {held.ref} cannot be restored: it was removed after its completion, or with what it "
-            "belonged to",
+            f"job {held.ref} cannot be restored: it was removed after its completion, or with its "
+            "release, window or message",
             hint="create it again",
         )
     if before.next_at is None or before.status == JobStatus.COMPLETED:

@@ -48,7 +48,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     ] = None
     anchor: Annotated[
         datetime | None,
-        about("Where intervals and recurrences count from. Default: starts_at, else the creation time."),
+        about("The start of intervals and recurrences. Default: starts_at, else the creation time."),
     ] = None
     gap: Annotated[
         Annotated[str, choice("after", "shift", "skip")] | None,
@@ -77,10 +77,16 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         about("Who carries it out, such as a handler. Default: the handler with the job's name."),
     ] = None
     payload: Annotated[Any, about("What the handler gets: any JSON up to 256 KiB.")] = None
-    queue: Annotated[str, Meta(max_length=LONGEST_QUEUE, description="Which workers may take it.")] = (
-        "default"
-    )
-    priority: Annotated[int, Meta(ge=0, le=PRIORITY_LOWEST, description="0 (first) to 3 (last).")] = 2
+    queue: Annotated[
+        str,
+        Meta(
+            max_length=LONGEST_QUEUE,
+            description="The queue of its runs: workers of this queue carry them out.",
+        ),
+    ] = "default"
+    priority: Annotated[
+        int, Meta(ge=0, le=PRIORITY_LOWEST, description="The priority in the queue, 0 (first) to 3 (last).")
+    ] = 2
     max_retries: Annotated[
         int, Meta(ge=0, le=100, description="Tries after the first one: 3 means at most four attempts.")
     ] = 3
@@ -99,7 +105,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     timeout_seconds: Annotated[int, Meta(ge=1, le=MONTH, description="How long an attempt may take.")] = 300
     missed_window: Annotated[
         MissedWindow | None,
-        about("What happens to times that were missed: SKIP, RUN_ONCE or RUN_ALL (each, one after another)."),
+        about("What happens to missed times: SKIP, RUN_ONCE or RUN_ALL (each, one after another)."),
     ] = None
     max_missed: Annotated[
         int, Meta(ge=0, le=10_000, description="How many missed times RUN_ALL runs at most.")
@@ -107,7 +113,7 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     catch_up_seconds: Annotated[
         Annotated[int, Meta(ge=0, le=TEN_YEARS)] | None,
         about(
-            "A time missed by more than this is not run. "
+            "A time that was missed by more than this does not run. "
             "Default: the setting of this name, else no limit; a day for RUN_ALL."
         ),
     ] = None
@@ -116,8 +122,8 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         Meta(
             ge=0,
             le=86_400,
-            description="Up to this late a time is just late, not missed; a second always is. If the next "
-            "time has come as well, that holds up to 10 s only.",
+            description="Up to this late, a time counts as late, not as missed; at least a second. If the "
+            "next time has come as well, at most 10 s.",
         ),
     ] = 60
     overlap: Annotated[
@@ -126,24 +132,27 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     jitter_seconds: Annotated[
         int,
         Meta(
-            ge=0, le=86_400, description="Spread over this many seconds, by a fixed offset of the job's own."
+            ge=0,
+            le=86_400,
+            description="Delays all runs by an offset of the job, fixed and at most so long, to spread jobs.",
         ),
     ] = 0
     expires_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
-        about("A run that has not started this long after its time is not worth starting."),
+        about("A run expires if it has not started this long after its time."),
     ] = None
     max_runs: Annotated[
-        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None, about("How often it fires in all.")
+        Annotated[int, Meta(ge=1, le=2**31 - 1)] | None, about("How often it fires in total.")
     ] = None
     idempotency_key_template: Annotated[
         str | None, about("The key every target receives, such as `report-{{week}}`.")
     ] = None
     concurrency_key: Annotated[
-        str | None, about("So many at a time share it as their queue says: `{{payload.customer}}`.")
+        str | None,
+        about("The queue limits how many runs with one key run at a time: `{{payload.customer}}`."),
     ] = None
     dead_letter_target: Annotated[
-        TargetJson | None, about("Also receives every dead letter of the job: an http or message target.")
+        TargetJson | None, about("An http or message target that receives every dead letter of the job.")
     ] = None
     keep_completed_seconds: Annotated[
         int, Meta(ge=0, le=TEN_YEARS, description="How long a completed one-off job is kept.")
@@ -152,11 +161,13 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
         dict[str, str],
         Meta(
             max_length=MOST_LABELS,
-            description="Names and values of your own, to find jobs by.",
+            description="Your own names and values, to find jobs by.",
             examples=[{"team": "billing"}],
         ),
     ] = {}
-    description: Annotated[Annotated[str, Meta(max_length=10_000)] | None, about("For people.")] = None
+    description: Annotated[
+        Annotated[str, Meta(max_length=10_000)] | None, about("A description for people.")
+    ] = None
     owner: Annotated[Annotated[str, Meta(max_length=200)] | None, about("Whom to ask.")] = None
 
 
@@ -185,7 +196,7 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     key_concurrency: Annotated[int | None, about("Runs at a time that share a `concurrency_key`.")] = None
     rate: Annotated[float | None, about("Starts per second, retries included.")] = None
     burst: Annotated[
-        int | None, about("Starts at once after a pause. Default: those of a second, at least one.")
+        int | None, about("Starts at once after a pause. Default: the starts of one second, at least one.")
     ] = None
 
 

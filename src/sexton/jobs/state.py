@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, Unavailable
 from sexton.jobs.accounting import account
 from sexton.jobs.change import (
@@ -139,7 +140,9 @@ async def pause_all(
     if reason is not None:
         check_text(reason, "reason", 1000)
     if until is not None and aware(until, "until") <= jobs[0].now:
-        raise InvalidField("in_the_past", "until is in the past", field="until", hint="give a later time")
+        raise InvalidField(
+            "in_the_past", f"until, {iso(until)}, is in the past", field="until", hint="give a later time"
+        )
     live = [held for held in jobs if held.timer is not None]
     ended = await move_timers(context, [held for held in live if not _still_paused(held)], JobStatus.PAUSED)
     paused = [held for held in live if held.job.id not in ended and not _is_paused_so(held, reason, until)]

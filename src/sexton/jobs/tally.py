@@ -19,7 +19,7 @@ MOST_ITEMS = 200
 def check_selective(selective: bool, *, every: bool, many: str, hint: str) -> None:
     """Refuse a filter that leaves nothing out, unless `every` says that all are meant."""
     if not (selective or every):
-        raise InvalidField("bad_filter", f"nothing says which {many} are meant", field="filter", hint=hint)
+        raise InvalidField("bad_filter", f"no filter selects {many}", field="filter", hint=hint)
 
 
 def check_expected(matched: int, expected: int | None, one: str, many: str) -> None:
@@ -38,7 +38,7 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
     counted: ClassVar[str]
 
     code: Annotated[str, about("The code of the error.")]
-    message: Annotated[str, about("What the first of them was refused with.")]
+    message: Annotated[str, about("The message of the first refusal.")]
     hint: Annotated[str | None, about("What to do about it.")] = None
     sample: Annotated[list[str], about("The ids of some of them.")] = []
 
@@ -69,11 +69,11 @@ class Refusal(RefusedSome, frozen=True, kw_only=True):
 
     counted: ClassVar[str] = "jobs"
 
-    jobs: Annotated[int, about("How many were.")] = 1
+    jobs: Annotated[int, about("How many jobs were refused.")] = 1
 
 
 class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
-    """One of the jobs that are meant."""
+    """One of the jobs that match."""
 
     job_id: Annotated[str, about("The job's id, `j_…`.")]
     name: Annotated[str, about("Its name.")]
@@ -81,7 +81,7 @@ class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tally(msgspec.Struct, frozen=True, kw_only=True):
-    """How many jobs were meant, and what became of them. Of a dry run nothing has become yet."""
+    """How many jobs match, and what became of them. A dry run only counts and shows them."""
 
     # What a tally of runs has beside this.
     estimated: ClassVar[bool] = False
@@ -89,10 +89,10 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
 
     dry_run: Annotated[bool, about("True if nothing was done.")] = False
     matched: Annotated[
-        int, about("How many jobs are meant; of a call that acts, how many it has gone through.")
+        int, about("How many jobs match; with `dry_run: false`, how many the call has read.")
     ] = 0
-    done: Annotated[int, about("How many were changed, deleted or run.")] = 0
-    unchanged: Annotated[int, about("How many were so already.")] = 0
+    done: Annotated[int, about("How many jobs were changed, deleted or run.")] = 0
+    unchanged: Annotated[int, about("How many jobs were in that state already.")] = 0
     refused: Annotated[list[Refusal], about("Why others were refused, by code.")] = []
     run_ids: Annotated[list[str], about("The runs that were made.")] = []
     job_ids: Annotated[list[str], about("With `delete`: the jobs that were deleted.")] = []
@@ -130,23 +130,23 @@ def together(one: AnyTally, other: AnyTally, *summed: str) -> AnyTally:
 
 
 class ItemRefusal(RefusedSome, frozen=True, kw_only=True):
-    """Why some of them were refused."""
+    """Why some of the items were refused."""
 
     counted: ClassVar[str] = "items"
 
-    items: Annotated[int, about("How many were.")] = 1
+    items: Annotated[int, about("How many were refused.")] = 1
 
 
 class SampledItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One of those that are meant."""
+    """One of the items that match."""
 
     id: Annotated[str, about("Its id.")]
-    name: Annotated[str, about("What people call it.")]
+    name: Annotated[str, about("The name of the item.")]
     status: Annotated[str | None, about("Its status, if it has one.")] = None
 
 
 class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
-    """How many were meant, and what became of them. Of a dry run nothing has become yet."""
+    """How many items match, and what became of them. A dry run only counts and shows them."""
 
     # What tallies of jobs and runs have beside this.
     unchanged: ClassVar[int] = 0
@@ -154,15 +154,13 @@ class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
     through: ClassVar[str | None] = None
 
     dry_run: Annotated[bool, about("True if nothing was done.")] = False
-    matched: Annotated[
-        int, about("How many are meant; of a call that acts, how many it has gone through.")
-    ] = 0
+    matched: Annotated[int, about("How many match; with `dry_run: false`, how many the call has read.")] = 0
     estimated: Annotated[
-        bool, about("True if there may be more: a dry run looks through 2,000, of messages through 30,000.")
+        bool, about("True if there may be more: a dry run reads 2,000 items, or 30,000 messages.")
     ] = False
-    done: Annotated[int, about("To how many it was done.")] = 0
+    done: Annotated[int, about("How many were changed.")] = 0
     refused: Annotated[list[ItemRefusal], about("Why others were refused, by code.")] = []
-    ids: Annotated[list[str], about("To which ones it was done.")] = []
+    ids: Annotated[list[str], about("The ids of those that were changed.")] = []
     sample: Annotated[list[SampledItem], about("Some of them, in a dry run.")] = []
     cursor: Annotated[str | None, about("`after` of the next call; null if none is left.")] = None
 

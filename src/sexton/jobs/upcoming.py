@@ -60,10 +60,10 @@ class Upcoming(msgspec.Struct, frozen=True, kw_only=True):
     """How many jobs of a namespace fire in each of the next minutes. Those that are overdue count in the
     first."""
 
-    at: Annotated[datetime, about("When this was worked out, by the database's clock.")]
+    at: Annotated[datetime, about("When this was computed, by the clock of the database.")]
     start: Annotated[datetime, about("The beginning of the first minute.")]
-    minutes: Annotated[list[MinuteAhead], about("Minute by minute.")]
-    estimated: Annotated[bool, about("True if there are too many schedules to work all of them out.")] = False
+    minutes: Annotated[list[MinuteAhead], about("The next minutes, one by one.")]
+    estimated: Annotated[bool, about("True if there are too many schedules to compute all of them.")] = False
 
 
 class Forecast:

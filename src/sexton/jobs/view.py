@@ -20,24 +20,24 @@ class JobView(JobSpec, frozen=True, kw_only=True, omit_defaults=False):
     next_run_at: Annotated[
         datetime | None, about("The next nominal time; null after the last, and in a pause without an end.")
     ] = None
-    next_run_local: Annotated[str | None, about("The same in the job's zone.")] = None
-    moved_from: Annotated[
-        datetime | None, about("The time that next_run_at was moved from, by a reschedule.")
-    ] = None
+    next_run_local: Annotated[str | None, about("The next nominal time in the job's zone.")] = None
+    moved_from: Annotated[datetime | None, about("The time of the next run before it was rescheduled.")] = (
+        None
+    )
     last_run_at: Annotated[datetime | None, about("The nominal time of the latest run.")] = None
     last_outcome: Annotated[str | None, about("How the latest run or occurrence ended.")] = None
     paused_reason: Annotated[str | None, about("Why it was paused.")] = None
-    paused_until: Annotated[datetime | None, about("When it goes on by itself.")] = None
+    paused_until: Annotated[datetime | None, about("When the pause ends by itself.")] = None
     app: Annotated[str | None, about("The application that declared it.")] = None
     problem: Annotated[
         str | None,
-        about("Why it is set aside though it is active: its schedule cannot be computed. An edit mends it."),
+        about("Why the active job is set aside: its schedule cannot be computed. An edit mends it."),
     ] = None
     created_at: Annotated[datetime, about("When it was made.")]
     updated_at: Annotated[datetime, about("When it was last edited.")]
     completed_at: Annotated[
         datetime | None, about("When its last run ended, or its last time was skipped.")
     ] = None
-    warnings: Annotated[list[str], about("What is allowed but probably not meant.")] = field(
+    warnings: Annotated[list[str], about("Warnings: what is allowed but probably not intended.")] = field(
         default_factory=list
     )

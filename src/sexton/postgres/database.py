@@ -333,7 +333,7 @@ def unavailable(error: BaseException) -> Unavailable:
     if isinstance(error, HOPELESS):
         return Unavailable(
             "database_refused",
-            f"the database refuses us: {said}",
+            f"the database refuses the connection: {said}",
             hint="check user, password and database of database_url",
         )
     what = f"the database cannot be reached: {said}"

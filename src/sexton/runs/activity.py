@@ -36,7 +36,7 @@ MinuteRow = tuple[datetime, str, int, int]
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
     """What happened since an instant: runs by their end, and skipped occurrences."""
 
-    since: Annotated[datetime, about("From when on; for `since` of the list of runs.")]
+    since: Annotated[datetime, about("The beginning of the count; for `since` of the list of runs.")]
     fired: Annotated[int, about("Runs that have ended since, and those that are live.")] = 0
     succeeded: Annotated[int, about("Runs that ended in success.")] = 0
     on_time: Annotated[int, about("Runs of a schedule that started within a second of their time.")] = 0
@@ -55,8 +55,12 @@ class MinuteOfRuns(msgspec.Struct, frozen=True, kw_only=True):
     fired: Annotated[int, about("Runs that ended.")] = 0
     failed: Annotated[int, about("Of these, those that died or expired.")] = 0
     skipped: Annotated[int, about("Occurrences that were skipped.")] = 0
-    p50_ms: Annotated[float | None, about("Half of the runs of schedules started within so many ms.")] = None
-    p99_ms: Annotated[float | None, about("99 in a hundred did.")] = None
+    p50_ms: Annotated[
+        float | None, about("Half of the runs of schedules started within so many milliseconds.")
+    ] = None
+    p99_ms: Annotated[
+        float | None, about("99 of 100 runs of schedules started within so many milliseconds.")
+    ] = None
 
 
 @dataclass(slots=True)

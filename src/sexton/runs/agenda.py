@@ -50,34 +50,36 @@ FAR = timedelta(days=400)
 class AgendaEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One time of a job, of content or of a campaign: planned, or what became of it."""
 
-    kind: Annotated[Literal["job", "content", "release", "campaign"], about("What it is.")]
-    at: Annotated[datetime, about("When.")]
-    local: Annotated[str, about("The same on the wall clock of its zone.")]
+    kind: Annotated[Literal["job", "content", "release", "campaign"], about("The kind of the entry.")]
+    at: Annotated[datetime, about("The time of the entry.")]
+    local: Annotated[str, about("The time on the wall clock of its zone.")]
     timezone: Annotated[str, about("Its zone.")]
-    title: Annotated[str, about("What it is called.")]
-    id: Annotated[str, about("The job, planned action, release or campaign.")]
-    job_id: Annotated[str | None, about("The job, if it is one.")] = None
+    title: Annotated[str, about("The name of the entry.")]
+    id: Annotated[str, about("The id of the job, planned action, release or campaign.")]
+    job_id: Annotated[str | None, about("The id of the job, if it is one.")] = None
     run_id: Annotated[str | None, about("The run, if it has fired.")] = None
     status: Annotated[str, about("upcoming, or what became of it.")]
-    action: Annotated[str | None, about("Of content: publish, unpublish or archive.")] = None
+    action: Annotated[str | None, about("For content: publish, unpublish or archive.")] = None
     movable: Annotated[bool, about("Whether it can be moved to another time.")] = False
-    revision: Annotated[int | None, about("Of what can be moved: its revision.")] = None
+    revision: Annotated[int | None, about("The revision, if it can be moved.")] = None
     count: Annotated[int, about("How many occurrences it stands for.")] = 1
-    schedule: Annotated[str | None, about("Of a job: its schedule, as it was written.")] = None
-    subject: Annotated[str | None, about("Of content: the entity, `type/id`.")] = None
-    late_seconds: Annotated[float | None, about("How much later than planned it was fired.")] = None
+    schedule: Annotated[str | None, about("For a job: its schedule, as it was written.")] = None
+    subject: Annotated[str | None, about("For content: the entity, `type/id`.")] = None
+    late_seconds: Annotated[float | None, about("How much later than planned it fired.")] = None
 
 
 class Agenda(msgspec.Struct, frozen=True, kw_only=True):
     """A range of time: one by one where there is room, and by the hour."""
 
     start: Annotated[datetime, about("The first instant.")]
-    end: Annotated[datetime, about("The end, which does not belong to it.")]
+    end: Annotated[datetime, about("The end; the instant itself is not included.")]
     timezone: Annotated[str, about("The zone of the clock changes.")]
     entries: Annotated[list[AgendaEntry], about(f"In the order of time; at most {MOST_ENTRIES:,}.")]
-    complete: Annotated[bool, about("False if there are more than are named: see `density`.")] = True
-    density: Annotated[list[AgendaHour], about("How much there is in each hour, where there is any.")]
-    estimated: Annotated[bool, about("True if there is too much to count all of it.")] = False
+    complete: Annotated[
+        bool, about("False if there are more entries than `entries` holds: see `density`.")
+    ] = True
+    density: Annotated[list[AgendaHour], about("The entries of each hour, by their number.")]
+    estimated: Annotated[bool, about("True if there are too many to count all of them.")] = False
     clock_changes: Annotated[list[ClockChange], about("When the clock of the zone changes.")]
 
 
@@ -125,10 +127,17 @@ async def read_agenda(
 def empty_agenda(start: datetime, end: datetime, timezone: str) -> Agenda:
     """An agenda without entries; only with the clock changes of the range."""
     if end <= start:
-        raise InvalidField("bad_range", "end is not after start", field="end", hint="give a later end")
+        raise InvalidField(
+            "bad_range",
+            f"end, {end.isoformat()}, is not after start, {start.isoformat()}",
+            field="end",
+            hint="give a later end",
+        )
     if end - start > LONGEST_RANGE:
         hint = "ask for several shorter ranges"
-        raise InvalidField("too_long", f"that is more than {LONGEST_RANGE.days} days", field="end", hint=hint)
+        raise InvalidField(
+            "too_long", f"the range has more than {LONGEST_RANGE.days} days", field="end", hint=hint
+        )
     changes = clock_changes(timezone, start, end)
     return Agenda(start=start, end=end, timezone=timezone, entries=[], density=[], clock_changes=changes)
 

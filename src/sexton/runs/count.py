@@ -26,20 +26,20 @@ class RunCounts(msgspec.Struct, frozen=True, kw_only=True):
     """How many runs there are, by status. Ended ones are those that are kept, or were recorded since an
     instant."""
 
-    pending: Annotated[int, about("Waiting for a worker, or for their time.")] = 0
-    running: Annotated[int, about("Being carried out.")] = 0
-    failed: Annotated[int, about("To be tried again.")] = 0
-    waiting: Annotated[int, about("For an outside report.")] = 0
-    success: Annotated[int, about("Ended well.")] = 0
-    dead: Annotated[int, about("Given up.")] = 0
-    cancelled: Annotated[int, about("Cancelled.")] = 0
-    expired: Annotated[int, about("Too old to be started.")] = 0
+    pending: Annotated[int, about("Runs that wait for a worker, or for their time.")] = 0
+    running: Annotated[int, about("Runs that are being carried out.")] = 0
+    failed: Annotated[int, about("Runs that will be tried again.")] = 0
+    waiting: Annotated[int, about("Runs that wait for an outside report.")] = 0
+    success: Annotated[int, about("Runs that ended in success.")] = 0
+    dead: Annotated[int, about("Runs that ended as dead letters.")] = 0
+    cancelled: Annotated[int, about("Runs that were cancelled.")] = 0
+    expired: Annotated[int, about("Runs that were too old to be started.")] = 0
     skipped: Annotated[int, about("Occurrences that were skipped.")] = 0
-    since: Annotated[datetime, about("From when on what has ended is counted.")]
+    since: Annotated[datetime, about("The instant since which ended runs are counted.")]
     estimated: Annotated[
         bool,
         about(
-            "True if there may be more: live ones are counted to 10,000, ended ones with filters to 3,000."
+            "True if there may be more: live runs are counted to 10,000, ended runs with filters to 3,000."
         ),
     ] = False
 

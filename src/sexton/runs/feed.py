@@ -21,11 +21,11 @@ from sexton.security.keys import read_pepper
 class CalendarFeedView(msgspec.Struct, frozen=True, kw_only=True):
     """A feed, without its address."""
 
-    feed_id: Annotated[str, about("Its id, `cf_…`.")]
-    name: Annotated[str, about("What the calendar is called.")]
+    feed_id: Annotated[str, about("The id of the feed, `cf_…`.")]
+    name: Annotated[str, about("The name of the calendar.")]
     kinds: Annotated[list[str], about("What it shows: jobs, content, campaigns.")]
-    label: Annotated[str | None, about("Of jobs, only those with this label.")]
-    timezone: Annotated[str, about("The zone whose days count what fires often.")]
+    label: Annotated[str | None, about("Only jobs with this label.")]
+    timezone: Annotated[str, about("The zone of the days: jobs that fire often are counted by the day.")]
     created_by: Annotated[str, about("Who made it.")]
     created_at: Annotated[datetime, about("When it was made.")]
     revoked_by: Annotated[str | None, about("Who revoked it.")]
@@ -35,8 +35,8 @@ class CalendarFeedView(msgspec.Struct, frozen=True, kw_only=True):
 class NewCalendarFeed(CalendarFeedView, frozen=True, kw_only=True):
     """A feed that was just made."""
 
-    token: Annotated[str, about("The secret in its address. It is shown this once.")]
-    path: Annotated[str, about("The path of its address on this server.")]
+    token: Annotated[str, about("The secret in the address. It is shown only in this answer.")]
+    path: Annotated[str, about("The path of the feed on this server.")]
 
 
 CALENDAR_FEEDS = FeedTable(

@@ -16,7 +16,7 @@ KINDS: tuple[Kind, ...] = ("jobs", "content", "campaigns")
 class CalendarFeedSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A calendar for people's own programs."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=200, description="What the calendar is called.")] = (
+    name: Annotated[str, Meta(min_length=1, max_length=200, description="The name of the calendar.")] = (
         "Sexton"
     )
     kinds: Annotated[
@@ -24,8 +24,9 @@ class CalendarFeedSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     ] = field(default_factory=lambda: list(KINDS))
     label: Annotated[
         Annotated[str, Meta(max_length=500)] | None,
-        about("Of jobs, only those with this label: `name` or `name=value`."),
+        about("Only jobs with this label: `name` or `name=value`."),
     ] = None
     timezone: Annotated[
-        Annotated[str, Meta(max_length=64)], about("The zone whose days count what fires often.")
+        Annotated[str, Meta(max_length=64)],
+        about("The zone of the days: jobs that fire often are counted by the day."),
     ] = "UTC"

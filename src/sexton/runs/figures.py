@@ -20,22 +20,30 @@ MOST_RUNS = 50_000
 class JobPoint(msgspec.Struct, frozen=True, kw_only=True):
     """Runs that ended in a piece of time."""
 
-    at: Annotated[datetime, about("Its beginning.")]
-    runs: Annotated[int, about("How many ended.")]
+    at: Annotated[datetime, about("The beginning of the interval.")]
+    runs: Annotated[int, about("Runs that ended in the interval.")]
     failed: Annotated[int, about("Of these, those that died or expired.")]
-    duration_p50_ms: Annotated[float | None, about("Half of the last attempts took no longer.")] = None
-    duration_p99_ms: Annotated[float | None, about("99 in a hundred took no longer.")] = None
-    late_p50_ms: Annotated[float | None, about("Half started no later after they were due.")] = None
-    late_p99_ms: Annotated[float | None, about("99 in a hundred started no later.")] = None
+    duration_p50_ms: Annotated[
+        float | None, about("Half of the last attempts took at most so many milliseconds.")
+    ] = None
+    duration_p99_ms: Annotated[
+        float | None, about("99 of 100 last attempts took at most so many milliseconds.")
+    ] = None
+    late_p50_ms: Annotated[
+        float | None, about("Half of the runs started at most so many milliseconds after they were due.")
+    ] = None
+    late_p99_ms: Annotated[
+        float | None, about("99 of 100 runs started at most so many milliseconds after they were due.")
+    ] = None
 
 
 class JobFigures(msgspec.Struct, frozen=True, kw_only=True):
     """A job over time."""
 
-    since: Annotated[datetime, about("From when on.")]
-    seconds: Annotated[int, about("How long each piece of time is.")]
-    points: Annotated[list[JobPoint], about(f"Those with runs, in order; at most {POINTS + 1}.")]
-    cut: Annotated[bool, about(f"True if only the latest {MOST_RUNS:,} runs were looked at.")] = False
+    since: Annotated[datetime, about("The beginning of the figures.")]
+    seconds: Annotated[int, about("The length of each interval.")]
+    points: Annotated[list[JobPoint], about(f"The intervals with runs, in order; at most {POINTS + 1}.")]
+    cut: Annotated[bool, about(f"True if only the latest {MOST_RUNS:,} runs were read.")] = False
 
 
 @query

@@ -45,9 +45,9 @@ Alike = tuple[Any, datetime, int | None]
 class AgendaHour(msgspec.Struct, frozen=True, kw_only=True):
     """How much there is in an hour."""
 
-    at: Annotated[datetime, about("Its beginning.")]
-    count: Annotated[int, about("Occurrences: planned ones, and what has happened.")]
-    failed: Annotated[int, about("Of what has happened: runs that died or expired.")] = 0
+    at: Annotated[datetime, about("The beginning of the hour.")]
+    count: Annotated[int, about("Occurrences, planned and past ones.")]
+    failed: Annotated[int, about("Past runs that died or expired.")] = 0
 
 
 class Hours:

@@ -31,7 +31,7 @@ SAMPLE = 5
 class DeadCount(msgspec.Struct, frozen=True, kw_only=True):
     """Which dead letters a filter means."""
 
-    matched: Annotated[int, about("How many there are.")]
+    matched: Annotated[int, about("How many dead letters match.")]
     estimated: Annotated[bool, about("True past 10,000: it is an estimate then.")] = False
     sample: Annotated[list[DeadLetter], about("The latest of them.")]
 

@@ -24,13 +24,13 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         Literal[
             "job", "run", "dead", "queue", "entity", "release", "campaign", "template", "message", "recipient"
         ],
-        about("What it is."),
+        about("The kind of the thing: job, run, …"),
     ]
     id: Annotated[str, about("Its id, or its name where that is its id.")]
-    title: Annotated[str, about("What it is called.")]
-    subtitle: Annotated[str | None, about("What else tells it from others.")] = None
+    title: Annotated[str, about("The name of the thing.")]
+    subtitle: Annotated[str | None, about("Further text that tells it from others.")] = None
     status: Annotated[str | None, about("Its status.")] = None
-    namespace: Annotated[str, about("Where it is.")]
+    namespace: Annotated[str, about("The namespace of the thing.")]
 
 
 @query

@@ -15,7 +15,7 @@ class RunRefusal(RefusedSome, frozen=True, kw_only=True):
 
     counted: ClassVar[str] = "runs"
 
-    runs: Annotated[int, about("How many were.")] = 1
+    runs: Annotated[int, about("How many runs were refused.")] = 1
 
 
 class SampledRun(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,11 +35,11 @@ class RunTally(msgspec.Struct, frozen=True, kw_only=True):
 
     dry_run: Annotated[bool, about("True if nothing was done.")] = False
     matched: Annotated[
-        int, about("How many runs are meant; of a call that acts, how many it has gone through.")
+        int, about("How many runs match; with `dry_run: false`, how many the call has read.")
     ] = 0
     estimated: Annotated[bool, about("True if there may be more: a dry run counts up to 10,000.")] = False
     done: Annotated[int, about("How many were cancelled, or made again.")] = 0
-    requested: Annotated[int, about("With `cancel`: how many run, and were asked to stop.")] = 0
+    requested: Annotated[int, about("With `cancel`: how many running runs were asked to stop.")] = 0
     refused: Annotated[list[RunRefusal], about("Why others were refused, by code.")] = []
     run_ids: Annotated[list[str], about("With `again`: the runs that were made.")] = []
     sample: Annotated[list[SampledRun], about("Some of the runs, in a dry run.")] = []

@@ -30,8 +30,8 @@ class QueueHour(msgspec.Struct, frozen=True, kw_only=True):
     """What came into a queue and left it in the last hour, by minute."""
 
     since: Annotated[datetime, about("The beginning of the first minute.")]
-    fired: Annotated[list[int], about("Runs that came in, in each minute; the last one goes on.")]
-    ended: Annotated[list[int], about("Runs that ended, in each minute.")]
+    fired: Annotated[list[int], about("Runs that came in, by minute; the last minute is not over.")]
+    ended: Annotated[list[int], about("Runs that ended, by minute.")]
     cut: Annotated[bool, about("True if more may have come in: only the newest live runs are counted.")] = (
         False
     )

@@ -33,7 +33,7 @@ class Backfill(msgspec.Struct, frozen=True, kw_only=True):
     scheduled_at: Annotated[list[datetime], about("The occurrences that are run, or would be.")]
     left_out: Annotated[list[datetime], about("Occurrences that have a live run, or are yet to fire.")]
     run_ids: Annotated[list[str], about("The new runs, in order.")]
-    warnings: Annotated[list[str], about("What is allowed but probably not meant.")]
+    warnings: Annotated[list[str], about("Warnings: what is allowed but probably not intended.")]
 
 
 @command
@@ -145,7 +145,9 @@ async def backfill(
     held = await hold(context, ref)
     if end > held.now:
         hint = "give an end in the past: later occurrences fire by themselves"
-        raise InvalidField("in_the_future", "the range reaches into the future", field="end", hint=hint)
+        raise InvalidField(
+            "in_the_future", f"end, {end.isoformat()}, is in the future", field="end", hint=hint
+        )
     found = _occurrences(held, start, end, limit)
     live = await context.fetch("reading/list_live_occurrences", job_id=held.job.id, scheduled_at=found)
     taken = {row["scheduled_at"] for row in live}
@@ -216,7 +218,9 @@ def step_of(rate: float | None) -> timedelta:
     if rate is None:
         return timedelta(0)
     if not rate > 0:
-        raise InvalidField("out_of_range", f"rate is {rate}", field="rate", hint="give runs per second")
+        raise InvalidField(
+            "out_of_range", f"rate is {rate}", field="rate", hint="give a number above 0: the runs per second"
+        )
     return timedelta(seconds=1 / rate)
 
 
@@ -226,7 +230,12 @@ def _check_range(start: datetime, end: datetime, limit: int) -> None:
             hint = "add Z or an offset"
             raise InvalidField("naive_time", f"{at.isoformat()} has no time zone", field=field, hint=hint)
     if end < start:
-        raise InvalidField("bad_range", "the end is before the start", field="end", hint="swap them")
+        raise InvalidField(
+            "bad_range",
+            f"end, {end.isoformat()}, is before start, {start.isoformat()}",
+            field="end",
+            hint="swap them",
+        )
     if not 1 <= limit <= LARGEST_BACKFILL:
         hint = f"give 1 to {LARGEST_BACKFILL}"
         raise InvalidField("out_of_range", f"limit is {limit}", field="limit", hint=hint)

@@ -38,12 +38,13 @@ class RunView(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     attempt: Annotated[int, about("How many attempts have started.")] = 0
     next_attempt_at: Annotated[datetime | None, about("When the next attempt may start.")] = None
-    error: Annotated[str | None, about("What went wrong last.")] = None
+    error: Annotated[str | None, about("The last error.")] = None
     result: Annotated[Any, about("What the handler returned.")] = None
-    worker_id: Annotated[str | None, about("Who runs or ran it: `host:pid:random`.")] = None
-    claimed_at: Annotated[datetime | None, about("When the worker took it.")] = None
+    worker_id: Annotated[str | None, about("The worker of the run: `host:pid:random`.")] = None
+    claimed_at: Annotated[datetime | None, about("When the worker claimed the run.")] = None
     lease_until: Annotated[
-        datetime | None, about("Until when the worker holds it, unless it renews; then others take over.")
+        datetime | None,
+        about("When the worker's lease ends, unless it is renewed; then others take the run over."),
     ] = None
     idempotency_key: Annotated[str | None, about("What every target receives to tell repeats apart.")] = None
     reason: Annotated[str | None, about("Why it was skipped, cancelled or expired, or why it died.")] = None
@@ -61,26 +62,26 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     started_at: Annotated[datetime | None, about("When it started.")] = None
     finished_at: Annotated[datetime | None, about("When it ended.")] = None
     error: Annotated[str | None, about("What went wrong.")] = None
-    worker_id: Annotated[str | None, about("Who tried: `host:pid:random`.")] = None
+    worker_id: Annotated[str | None, about("The worker of the attempt: `host:pid:random`.")] = None
 
 
 class LogLine(msgspec.Struct, frozen=True, kw_only=True):
     """A line that a handler logged."""
 
     at: Annotated[datetime, about("When it was logged.")]
-    attempt: Annotated[int, about("In which attempt.")]
+    attempt: Annotated[int, about("The attempt that logged it.")]
     level: Annotated[str, about("debug, info, warning or error.")]
-    message: Annotated[str, about("The text.")]
+    message: Annotated[str, about("The text of the line.")]
 
 
 class RunWait(msgspec.Struct, frozen=True, kw_only=True, rename={"from_": "from"}):
     """What was between two moments of a run."""
 
-    from_: Annotated[Moment, about("The moment before it.")]
-    to: Annotated[Moment, about("The moment after it.")]
-    at: Annotated[datetime, about("When that was.")]
+    from_: Annotated[Moment, about("The moment at which the time began.")]
+    to: Annotated[Moment, about("The moment at which the time ended.")]
+    at: Annotated[datetime, about("When the time ended.")]
     seconds: Annotated[float, about("How long it took.")]
-    cause: Annotated[str | None, about("Why, as far as it is known.")] = None
+    cause: Annotated[str | None, about("What the run waited for, if it is known.")] = None
 
 
 class RunDetail(RunView, frozen=True, kw_only=True):
@@ -91,15 +92,18 @@ class RunDetail(RunView, frozen=True, kw_only=True):
     attempts: Annotated[list[Attempt], about("All tries, the current one included.")] = []
     log: Annotated[list[LogLine], about(f"The first {LOG_LINES} lines of its log.")] = []
     waiting_for: Annotated[str | None, about("What a live run waits for, in words.")] = None
-    expires_at: Annotated[datetime | None, about("When it is too old to be started.")] = None
+    expires_at: Annotated[datetime | None, about("When the run expires, unless it has started.")] = None
     deadline_at: Annotated[
-        datetime | None, about("When the attempt's time is over: what waits for a report waits until then.")
+        datetime | None,
+        about("When the time limit of the attempt ends; a run that waits for a report waits until then."),
     ] = None
     cancel_requested_at: Annotated[datetime | None, about("When its cancellation was requested.")] = None
     fired_at: Annotated[datetime | None, about("When the scheduler made the run.")] = None
     due_at: Annotated[datetime | None, about("The nominal time plus the job's own offset (jitter).")] = None
-    waits: Annotated[list[RunWait], about("Where its time went, from its nominal time to its end.")] = []
-    concurrency_key: Annotated[str | None, about("What it shares its place in the queue with.")] = None
+    waits: Annotated[list[RunWait], about("How the time from the nominal time to the end was spent.")] = []
+    concurrency_key: Annotated[
+        str | None, about("The concurrency key, which it shares with other runs of its queue.")
+    ] = None
 
 
 class OccurrenceRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -130,12 +134,12 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     run_id: Annotated[str, about("The run's id, `r_…`.")]
     job_id: Annotated[str, about("The job's id, `j_…`.")]
     job_name: Annotated[str | None, about("The job's name, as long as the job is known.")] = None
-    died_at: Annotated[datetime, about("When it was given up.")]
+    died_at: Annotated[datetime, about("When the run died.")]
     reason: Annotated[
         str, about("exhausted (no attempts left), permanent, or poison (it crashed its workers).")
     ]
     error: Annotated[str | None, about("The last error.")] = None
-    error_group: Annotated[str, about("Letters with the same cause share this.")]
+    error_group: Annotated[str, about("The group of dead letters with the same cause.")]
     scheduled_at: Annotated[datetime, about("The nominal time of the occurrence.")]
     trigger: Annotated[str, about("What made the run.")]
     missed: Annotated[bool, about("True if the run caught up with a missed time.")] = False
@@ -144,23 +148,23 @@ class DeadLetter(msgspec.Struct, frozen=True, kw_only=True):
     parent_run: Annotated[str | None, about("The run of which this one was the redrive.")] = None
     queue: Annotated[str | None, about("The queue it came from.")] = None
     handler: Annotated[str | None, about("The handler, or null for an HTTP target.")] = None
-    delivered_at: Annotated[datetime | None, about("When its dead_letter_target had it.")] = None
-    delivery_error: Annotated[str | None, about("Why that does not have it yet.")] = None
-    payload: Annotated[Any, about("What the handler got. Only when one letter is asked for.")] = None
-    attempts: Annotated[list[Attempt], about("All tries. Only when one letter is asked for.")] = []
+    delivered_at: Annotated[datetime | None, about("When its dead_letter_target received it.")] = None
+    delivery_error: Annotated[str | None, about("Why its dead_letter_target has not received it yet.")] = None
+    payload: Annotated[Any, about("What the handler got. Only in the answer about one letter.")] = None
+    attempts: Annotated[list[Attempt], about("All tries. Only in the answer about one letter.")] = []
 
 
 class DeadGroup(msgspec.Struct, frozen=True, kw_only=True):
     """Dead letters with the same cause that died in the same way."""
 
-    error_group: Annotated[str, about("What they share.")]
+    error_group: Annotated[str, about("The group: the same cause, in the same way.")]
     reason: Annotated[str, about("exhausted, permanent or poison.")]
     letters: Annotated[int, about("How many there are.")]
-    jobs: Annotated[int, about("Of how many jobs.")]
-    first_died_at: Annotated[datetime, about("The oldest.")]
-    last_died_at: Annotated[datetime, about("The latest.")]
+    jobs: Annotated[int, about("How many jobs they belong to.")]
+    first_died_at: Annotated[datetime, about("When the oldest of them died.")]
+    last_died_at: Annotated[datetime, about("When the latest of them died.")]
     latest_error: Annotated[str | None, about("The latest error, in full.")] = None
-    latest_run_id: Annotated[str, about("The run it belongs to.")]
+    latest_run_id: Annotated[str, about("The run of the latest error.")]
     hours: Annotated[list[int], about("How many died in each of the last 24 hours, the oldest first.")]
 
 
@@ -174,27 +178,33 @@ class NodeView(msgspec.Struct, frozen=True, kw_only=True):
     ]
     roles: Annotated[list[str], about("api, scheduler, worker.")]
     app: Annotated[str | None, about("The application whose handlers it has.")] = None
-    handlers: Annotated[list[str], about("Which handlers it knows.")] = []
-    targets: Annotated[list[str], about("What it serves beside handlers: http, message:redis, …")] = []
-    queues: Annotated[list[str], about("Which queues it serves.")] = []
-    namespaces: Annotated[list[str], about("Whose runs a worker carries out; `*`: those of all.")] = []
+    handlers: Annotated[list[str], about("The handlers that it has.")] = []
+    targets: Annotated[
+        list[str], about("The targets that it serves besides handlers: http, message:redis, …")
+    ] = []
+    queues: Annotated[list[str], about("The queues that it serves.")] = []
+    namespaces: Annotated[list[str], about("The namespaces whose runs a worker carries out; `*`: all.")] = []
     shards: Annotated[int, about("How many shards it leads.")] = 0
     running: Annotated[int, about("How many runs it carries out.")] = 0
     capacity: Annotated[int, about("How many it can carry out at once.")] = 0
     version: Annotated[str, about("Its version of Sexton.")]
     started_at: Annotated[datetime, about("When it started.")]
-    heartbeat_at: Annotated[datetime, about("When it was last heard of.")]
-    heartbeat_age_seconds: Annotated[float, about("How long ago that was.")] = 0.0
-    lease_until: Annotated[datetime, about("When the others take over, unless it is heard of.")]
+    heartbeat_at: Annotated[datetime, about("The time of its last beat.")]
+    heartbeat_age_seconds: Annotated[float, about("How long ago its last beat was.")] = 0.0
+    lease_until: Annotated[
+        datetime, about("When its lease ends, unless it is renewed; then others take over.")
+    ]
     skew_ms: Annotated[
-        int | None, about("How far its clock is ahead of the database's, in ms; null if it has not told yet.")
+        int | None, about("How far its clock is ahead of the database's, in ms; null: not measured yet.")
     ] = None
     lag_ms: Annotated[int | None, about("How long a worker's event loop took to answer.")] = None
     wheel_entries: Annotated[int | None, about("Timers that a scheduler holds in memory.")] = None
-    fenced: Annotated[int | None, about("How many firings were refused, as another one led by then.")] = None
+    fenced: Annotated[
+        int | None, about("How many firings were refused, because another scheduler led the shard by then.")
+    ] = None
     fires: Annotated[
         bool | None, about("False if a scheduler renews its lease but cannot fire: it leads nothing.")
     ] = None
-    elector: Annotated[str | None, about("What a scheduler asks who holds a shard.")] = None
-    elector_ok: Annotated[bool | None, about("Whether that answers it.")] = None
-    elector_error: Annotated[str | None, about("What it says instead.")] = None
+    elector: Annotated[str | None, about("The elector of a scheduler.")] = None
+    elector_ok: Annotated[bool | None, about("Whether the elector answers the scheduler.")] = None
+    elector_error: Annotated[str | None, about("The error of the elector.")] = None

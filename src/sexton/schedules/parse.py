@@ -317,7 +317,7 @@ def _once(text: str, body: str, options: Options, in_zone: Zone, zone_given: boo
             raise option.naive(body, "schedule")
         if options.fold is Fold.BOTH:
             raise ScheduleError(
-                "bad_option", "one time cannot be two", field="fold", hint="use fold=first or second"
+                "bad_option", "a single time cannot fire twice", field="fold", hint="use fold=first or second"
             )
         wall = _in_calendar(to_wall(moment), "schedule")
         if options.gap is None and options.fold is None:
@@ -349,7 +349,12 @@ def _in_calendar(wall: int, field: str) -> int:
     """Refuse times in the first and the last year of the calendar: no offset may lead out of it."""
     if not FIRST_WALL <= wall < LAST_WALL:
         hint = "use a time from the year 2 to the year 9998"
-        raise ScheduleError("out_of_range", "a time at the end of the calendar", field=field, hint=hint)
+        raise ScheduleError(
+            "out_of_range",
+            f"the time is in the year {1 if wall < FIRST_WALL else 9999}",
+            field=field,
+            hint=hint,
+        )
     return wall
 
 

@@ -189,7 +189,7 @@ def _read_numbers(
         ):
             also = f" or -{high} to -{low}" if negative else ""
             raise ScheduleError(
-                "out_of_range", f"{name} {item!r}", position=position, hint=f"use {low} to {high}{also}"
+                "out_of_range", f"{name} has {item!r}", position=position, hint=f"use {low} to {high}{also}"
             )
         numbers.add(int(item))
         position += len(item) + 1
@@ -205,7 +205,7 @@ def _read_weekdays(value: str, position: int) -> tuple[tuple[int, int], ...]:
         nth = int(match[1]) if match[1] else 0
         if match[1] and not 1 <= abs(nth) <= 53:
             raise ScheduleError(
-                "out_of_range", f"BYDAY {item!r}", position=position, hint="use 1 to 53 or -53 to -1"
+                "out_of_range", f"BYDAY has {item!r}", position=position, hint="use 1 to 53 or -53 to -1"
             )
         days.add((nth, WEEKDAYS.index(match[2])))
         position += len(item) + 1

@@ -123,7 +123,7 @@ async def test_a_service_that_says_nothing_is_a_timeout(store: Store, script: Sc
         [run] = await send(store, {"url": url, "read_timeout_seconds": 0.1})
     live = await store.live(run)
     assert (live["state"], live["attempt"]) == ("failed", 1)
-    assert live["error"] == f"timeout: {url}: nothing came for 0.1 seconds"
+    assert live["error"] == f"timeout: {url}: no data for 0.1 seconds"
     [attempt] = await store.fetch("select * from sexton.attempts")
     assert attempt["outcome"] == "timeout"
 
@@ -324,7 +324,7 @@ async def test_while_a_circuit_is_open_runs_go_back_uncharged(store: Store) -> N
     assert (len(charged), len(back)) == (3, 2)
     assert {row["state"] for row in back} == {"pending"}
     for row in back:
-        assert "3 requests in a row failed" in row["error"]
+        assert "3 in a row failed" in row["error"]
         assert timedelta(seconds=30) <= row["available_at"] - NOW <= timedelta(seconds=36)
     assert len(await store.fetch("select from sexton.attempts")) == 3
 

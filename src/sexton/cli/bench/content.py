@@ -133,7 +133,7 @@ async def _carry_out(made: Ground, due: int, workers: int, say: Say) -> dict[str
         await made.watch.execute(f"delete from {SCHEMA}.content_schedules where entity_type = 'due'")
         say("not ready in time; trying again")
     else:
-        raise Unavailable("bench_failed", "the machine is too busy to get ready in time", hint="fewer due")
+        raise Unavailable("bench_failed", "the machine is too busy to get ready in time", hint="lower --due")
     await made.sleep_until(due_at)
     done = f"""select count(*) >= $1 from {SCHEMA}.content_schedules
         where entity_type = 'due' and done_at is not null"""

@@ -79,7 +79,7 @@ def upcoming(schedule: Schedule, after: datetime, count: int) -> list[Occurrence
     """The next `count` occurrences with the skipped ones among them, but at most `MOST_SKIPPED` skipped in a
     row."""
     if not 1 <= count <= MAX_COUNT:
-        raise ScheduleError("bad_count", f"count {count}: 1–{MAX_COUNT}", field="count")
+        raise ScheduleError("bad_count", f"count is {count}", field="count", hint=f"give 1 to {MAX_COUNT}")
     found: list[Occurrence] = []
     left, skipped = count, 0
     walk = schedule.occurrences(after, END)

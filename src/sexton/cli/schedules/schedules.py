@@ -157,7 +157,7 @@ def diff(
         if end <= start:
             raise ScheduleError("bad_range", f"the range ends at {iso(end)}, before it starts", field="to")
         if rows < 0:
-            raise ScheduleError("bad_count", f"rows {rows}: 0 or more", field="rows")
+            raise ScheduleError("bad_count", f"rows is {rows}", field="rows", hint="give 0 or more")
     except ScheduleError as error:
         raise RefusedError(error, None) from error
     loaded = [_load(text, options, start) for text in (first, second)]
