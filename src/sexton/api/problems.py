@@ -185,7 +185,7 @@ def _answer(request: Request[Any, Any, Any], error: Exception) -> Response[bytes
                     "bad_value",
                     f"the database cannot hold a value of this request: {error}",
                     field="body",
-                    hint="change it",
+                    hint="change that value",
                 )
             )
     log.error("%s %s failed", request.method, request.scope["path"], exc_info=error)

@@ -48,12 +48,12 @@ class EntityVersion(msgspec.Struct, frozen=True, kw_only=True):
 class EntityChange(msgspec.Struct, frozen=True, kw_only=True):
     """A change of an entity."""
 
-    at: Annotated[datetime, about("When.")]
+    at: Annotated[datetime, about("When the change was made.")]
     action: Annotated[str, about("publish, unpublish or archive.")]
     state_before: Annotated[str | None, about("The state before.")]
     state_after: Annotated[str | None, about("The state after.")]
     version: Annotated[int | None, about("The version that was out afterwards.")]
-    by: Annotated[str, about("Who had planned it.")]
+    by: Annotated[str, about("Who planned it.")]
     schedule_id: Annotated[str | None, about("The action.")]
     release_id: Annotated[str | None, about("The release that it went out with.")]
     run_id: Annotated[str | None, about("The run that did it.")]
@@ -62,19 +62,20 @@ class EntityChange(msgspec.Struct, frozen=True, kw_only=True):
 class EntityView(msgspec.Struct, frozen=True, kw_only=True):
     """An entity: its state, its plans, and its history."""
 
-    entity_type: Annotated[str, about("What it is.")]
-    entity_id: Annotated[str, about("Which one of its type.")]
+    entity_type: Annotated[str, about("The type of the entity.")]
+    entity_id: Annotated[str, about("The id of the entity within its type.")]
     state: Annotated[
         str | None,
         about("draft, published, unpublished or archived; null: it is not known, see `elsewhere`."),
     ]
     published_version: Annotated[int | None, about("The version that is out.")] = None
     adapter: Annotated[
-        str | None, about("Where it lives: `builtin` if it is kept there, else what its latest plan says.")
+        str | None,
+        about("Where it lives: `builtin` if it is kept there, else the adapter of its latest plan."),
     ] = None
     elsewhere: Annotated[
         list[EntityStanding],
-        about("How it is with each adapter beside `builtin` that its latest plans name, as these tell now."),
+        about("Its state in each other adapter that its latest plans name, asked now."),
     ] = []
     versions: Annotated[list[EntityVersion], about("The latest versions, newest first.")] = []
     body: Annotated[Any, about("The latest version itself.")] = None
@@ -88,9 +89,9 @@ class EntityView(msgspec.Struct, frozen=True, kw_only=True):
 class EntitySummary(msgspec.Struct, frozen=True, kw_only=True):
     """An entity in a list."""
 
-    entity_type: Annotated[str, about("What it is.")]
-    entity_id: Annotated[str, about("Which one of its type.")]
-    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
+    entity_type: Annotated[str, about("The type of the entity.")]
+    entity_id: Annotated[str, about("The id of the entity within its type.")]
+    title: Annotated[str | None, about("The `title` or `name` of its latest version.")] = None
     state: Annotated[
         str | None, about("draft, published, unpublished or archived; null: it is not known, see `error`.")
     ]

@@ -39,11 +39,11 @@ MAX_RETRIES = 10
 class NoticeView(msgspec.Struct, frozen=True, kw_only=True):
     """Where a namespace tells what became of its content."""
 
-    url: Annotated[str | None, about("Where to; null: no notices are sent.")] = None
+    url: Annotated[str | None, about("The address of the notices; null: no notices are sent.")] = None
     secret: Annotated[str | None, about("The name of the secret that signs; null: the installation's.")] = (
         None
     )
-    events: Annotated[list[NoticeEvent], about("What is told of.")] = []
+    events: Annotated[list[NoticeEvent], about("The events of which notices are sent.")] = []
     job_id: Annotated[str | None, about("The job whose runs are the notices.")] = None
 
 

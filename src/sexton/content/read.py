@@ -73,14 +73,16 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule_id: Annotated[str, about("Its id, `c_…`.")]
     content_id: Annotated[str, about("The entity, `type/id`.")]
-    entity_type: Annotated[str, about("What the entity is.")]
-    entity_id: Annotated[str, about("Which one of its type.")]
-    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
+    entity_type: Annotated[str, about("The type of the entity.")]
+    entity_id: Annotated[str, about("The id of the entity within its type.")]
+    title: Annotated[str | None, about("The `title` or `name` of its latest version.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
-    scheduled_at_utc: Annotated[datetime, about("When; of a series: the next time, or the last one.")]
+    scheduled_at_utc: Annotated[
+        datetime, about("The planned time; for a series the next time, or the last one.")
+    ]
     timezone: Annotated[str, about("The zone of the wall clock.")]
-    local_time_display: Annotated[str, about("The same on the wall clock, with the zone.")]
+    local_time_display: Annotated[str, about("The planned time on the wall clock, with the zone.")]
     recurrence_rule: Annotated[str | None, about("The RRULE of a series.")] = None
     next_times: Annotated[list[datetime], about("The next five times.")] = []
     skipped_times: Annotated[list[datetime], about("Times of a series that are left out.")] = []
@@ -88,9 +90,9 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     adapter: Annotated[str, about("Where the entity lives.")]
     retry_count: Annotated[int, about("How often the latest occurrence was tried again.")] = 0
     max_retries: Annotated[int, about("Tries after the first one.")] = 3
-    catch_up_seconds: Annotated[int | None, about("If it is missed by more, it is not done.")] = None
+    catch_up_seconds: Annotated[int | None, about("If it is missed by more than this, it is skipped.")] = None
     last_error: Annotated[str | None, about("Why the latest occurrence failed, or was skipped.")] = None
-    note: Annotated[str | None, about("For people.")] = None
+    note: Annotated[str | None, about("A note for people.")] = None
     created_by: Annotated[str, about("Who planned it.")]
     created_at: Annotated[datetime, about("When it was planned.")]
     executed_at: Annotated[datetime | None, about("When the latest occurrence went out.")] = None
@@ -105,19 +107,21 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     revision: Annotated[int, about("Grows with every change.")]
     warnings: Annotated[
         list[str],
-        about("When it is planned: why it would fail as things are, where the adapter is `builtin`."),
+        about("Warnings when it is planned: why it would fail as things are, if the adapter is `builtin`."),
     ] = []
 
 
 class WindowView(msgspec.Struct, frozen=True, kw_only=True):
     """A window. In a series, `ends` is planned each time a window opens."""
 
-    window_id: Annotated[str, about("Its id: that of what opens it.")]
-    starts: Annotated[ScheduleView, about("What opens it.")]
-    ends: Annotated[ScheduleView | None, about("What closes it; null of a series.")] = None
-    open_seconds: Annotated[float | None, about("Of a series: how long it is open, on the wall clock.")] = (
+    window_id: Annotated[str, about("The id of the window: that of the action that opens it.")]
+    starts: Annotated[ScheduleView, about("The action that opens the window.")]
+    ends: Annotated[ScheduleView | None, about("The action that closes the window; null for a series.")] = (
         None
     )
+    open_seconds: Annotated[
+        float | None, about("For a series: how long the window is open, on the wall clock.")
+    ] = None
 
     @classmethod
     def of(cls, starts: ScheduleView, ends: ScheduleView | None, open_for: timedelta | None) -> WindowView:

@@ -190,7 +190,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     ref = encode_id("c", row["id"])
     if row["cancelled_at"] is not None:
         raise Conflict(
-            "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="plan another action"
+            "content_cancelled", f"{row['cancelled_by']} has cancelled {ref}", hint="plan another action"
         )
     if row["release_id"] is not None:
         raise in_release(ref, row)

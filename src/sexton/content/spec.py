@@ -160,7 +160,7 @@ class ReleaseSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     preflight_seconds: Annotated[
         Annotated[int, Meta(ge=0, le=30 * 86_400)] | None,
         about(
-            "So long before its time it is checked once more, and its author told; null: not checked then."
+            "How long before its time it is checked once more, and its author notified; null: no such check."
         ),
     ] = 3600
     note: Note = None
@@ -194,13 +194,14 @@ class ReleaseAddition(msgspec.Struct, frozen=True, forbid_unknown_fields=True, k
 class NoticeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where a namespace tells what became of its content."""
 
-    url: Annotated[str, Meta(max_length=2000, description="Where to: each notice is a signed POST.")]
+    url: Annotated[str, Meta(max_length=2000, description="The address: each notice is a signed POST.")]
     secret: Annotated[
         Annotated[str, Meta(max_length=LONGEST_NAME)] | None,
         about("The name of the secret (`whsec_…`) that signs them. Default: that of the installation."),
     ] = None
     events: Annotated[
-        list[NoticeEvent], about("What is told of. Empty: all of done, failed, missed and will_fail.")
+        list[NoticeEvent],
+        about("The events of which notices are sent. Empty: all of done, failed, missed and will_fail."),
     ] = []
 
 
@@ -216,14 +217,15 @@ class EntitySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 class FeedSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A calendar for people's own programs."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=200, description="What the calendar is called.")] = (
+    name: Annotated[str, Meta(min_length=1, max_length=200, description="The name of the calendar.")] = (
         "Content"
     )
     entity_type: Annotated[
         Annotated[str, Meta(min_length=1, max_length=64)] | None, about("Only of entities of this type.")
     ] = None
     author: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=200)] | None, about("Only what this person planned.")
+        Annotated[str, Meta(min_length=1, max_length=200)] | None,
+        about("Only actions that this person planned."),
     ] = None
 
 

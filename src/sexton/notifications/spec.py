@@ -221,12 +221,14 @@ class TemplateSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             examples=[{"name": "string", "when": {"type": "datetime", "sample": "2027-03-14T09:00:00Z"}}],
         ),
     ] = UNSET
-    urgency: Annotated[Urgency | UnsetType | None, about("That of messages that do not say.")] = UNSET
+    urgency: Annotated[Urgency | UnsetType | None, about("The urgency of messages without their own.")] = (
+        UNSET
+    )
     expires_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | UnsetType | None,
-        about("How late messages may be that do not say."),
+        about("How late messages without their own limit may be."),
     ] = UNSET
-    topic: Annotated[Word | UnsetType | None, about("That of messages that do not say.")] = UNSET
+    topic: Annotated[Word | UnsetType | None, about("The topic of messages without their own.")] = UNSET
 
 
 class PreviewSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, omit_defaults=True):

@@ -116,7 +116,7 @@ def peer_user(client: Place | None, server: tuple[str, int | None] | None, inode
         return user_of(client, (server[0], server[1]), inode)
     except OSError as error:
         raise Unavailable(
-            "overloaded", f"the kernel cannot be asked who calls: {error}", hint="try again"
+            "overloaded", f"the kernel does not say which user calls: {error}", hint="try again"
         ) from error
 
 

@@ -42,42 +42,44 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):
     """One change. Its hash is made of all the other fields, and of the hash of the row before."""
 
-    entry_id: Annotated[str, about("Its id, `a_…`.")]
-    sequence: Annotated[int | None, about("Its place in the chain; null for the first second or so.")] = None
-    at: Annotated[datetime, about("When.")]
-    namespace: Annotated[str, about("Whose; `*`: what all namespaces share.")]
-    actor: Annotated[str, about("Who: `key:…`, `user:…`, `app:…`, or `sexton` itself.")]
-    face: Annotated[str, about("From where: api, cli, console, python or sexton.")]
+    entry_id: Annotated[str, about("The id of the entry, `a_…`.")]
+    sequence: Annotated[
+        int | None, about("The place in the chain; null until the entry is sealed, about a second.")
+    ] = None
+    at: Annotated[datetime, about("When the change was made.")]
+    namespace: Annotated[str, about("The namespace of what was changed; `*`: all namespaces share it.")]
+    actor: Annotated[str, about("Who made the change: `key:…`, `user:…`, `app:…`, or `sexton` itself.")]
+    face: Annotated[str, about("The way in: api, cli, console, python or sexton.")]
     address: Annotated[str | None, about("The caller's address; of Sexton itself, the node.")] = None
     request_id: Annotated[str | None, about("The `X-Request-Id` of the call.")] = None
-    reason: Annotated[str | None, about("Why, as the caller said.")] = None
+    reason: Annotated[str | None, about("The reason that the caller gave.")] = None
     action: Annotated[str, about("What was done, such as `job.paused`.")]
-    object_id: Annotated[str | None, about("To what.")] = None
-    object_name: Annotated[str | None, about("What that is called.")] = None
-    job_id: Annotated[str | None, about("The job that was changed, or whose run.")] = None
+    object_id: Annotated[str | None, about("The id of what was changed.")] = None
+    object_name: Annotated[str | None, about("The name of what was changed.")] = None
+    job_id: Annotated[str | None, about("The job that was changed, or whose run was changed.")] = None
     jobs: Annotated[
         list[list[str]] | None,
-        about("Instead, the jobs of a change of many: the first and last of each range."),
+        about("If many jobs were changed at once: their ids, as ranges of first and last."),
     ] = None
-    before: Annotated[Any, about("What it was: the fields that differ.")] = None
-    after: Annotated[Any, about("What it is since then.")] = None
-    detail: Annotated[Any, about("What else there is to know.")] = None
-    previous: Annotated[str | None, about("The hash of the row before.")] = None
-    hash: Annotated[str | None, about("SHA-256 of this row.")] = None
+    before: Annotated[Any, about("The changed fields before the change.")] = None
+    after: Annotated[Any, about("The changed fields after the change.")] = None
+    detail: Annotated[Any, about("Further details of the change.")] = None
+    previous: Annotated[str | None, about("The hash of the entry before.")] = None
+    hash: Annotated[str | None, about("The SHA-256 hash of this entry.")] = None
 
 
 class JobChange(msgspec.Struct, frozen=True, kw_only=True):
     """One change of a job."""
 
     entry_id: Annotated[str, about("Its id in the audit, `a_…`.")]
-    at: Annotated[datetime, about("When.")]
-    actor: Annotated[str, about("Who.")]
-    face: Annotated[str, about("From where: api, cli, console, python or sexton.")]
-    reason: Annotated[str | None, about("Why, as the caller said.")] = None
+    at: Annotated[datetime, about("When the change was made.")]
+    actor: Annotated[str, about("Who made the change.")]
+    face: Annotated[str, about("The way in: api, cli, console, python or sexton.")]
+    reason: Annotated[str | None, about("The reason that the caller gave.")] = None
     action: Annotated[str, about("What was done, such as `job.paused`.")]
-    before: Annotated[Any, about("What it was: the fields that differ.")] = None
-    after: Annotated[Any, about("What it is since then.")] = None
-    detail: Annotated[Any, about("What else there is to know.")] = None
+    before: Annotated[Any, about("The changed fields before the change.")] = None
+    after: Annotated[Any, about("The changed fields after the change.")] = None
+    detail: Annotated[Any, about("Further details of the change.")] = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,25 +36,25 @@ SHOWN = len(PREFIX) + 6
 class KeyView(msgspec.Struct, frozen=True, kw_only=True):
     """An API key, without its text."""
 
-    key_id: Annotated[str, about("Its id, `k_…`.")]
-    name: Annotated[str, about("What it is for.")]
-    role: Annotated[Role, about("What it may do.")]
-    namespace: Annotated[str, about("Where it may do it; `*`: in all namespaces.")]
-    beginning: Annotated[str, about("Its first characters, to recognise it by.")]
+    key_id: Annotated[str, about("The id of the key, `k_…`.")]
+    name: Annotated[str, about("The name of the key: what it is for.")]
+    role: Annotated[Role, about("The role of the key.")]
+    namespace: Annotated[str, about("The namespace of the role; `*`: all namespaces.")]
+    beginning: Annotated[str, about("The first characters of the key, to recognise it.")]
     created_by: Annotated[str, about("Who made it.")]
     created_at: Annotated[datetime, about("When it was made.")]
-    expires_at: Annotated[datetime | None, about("When it ends; null: never.")]
+    expires_at: Annotated[datetime | None, about("When the key expires; null: never.")]
     revoked_at: Annotated[datetime | None, about("When it was revoked.")]
     last_used_at: Annotated[datetime | None, about("When it was used last, to the minute.")]
     rate: Annotated[
-        float | None, about("Requests per second that it may send to each process; null: `api_rate`.")
+        float | None, about("Requests per second that the key may send to each process; null: `api_rate`.")
     ]
 
 
 class NewKey(KeyView, frozen=True, kw_only=True):
     """A key that was just made."""
 
-    key: Annotated[str, about("The key itself. It is shown this once.")]
+    key: Annotated[str, about("The key itself. It is shown only in this answer.")]
 
 
 def new_key() -> str:
@@ -109,7 +109,10 @@ async def create_key(context: Context, spec: KeySpec, source: str | None = None)
     now = await context.time()
     if spec.expires_at is not None and spec.expires_at <= now:
         raise InvalidField(
-            "bad_time", "expires_at is in the past", field="expires_at", hint="give a time in the future"
+            "bad_time",
+            f"expires_at, {spec.expires_at.isoformat()}, is in the past",
+            field="expires_at",
+            hint="give a time in the future",
         )
     namespace = spec.namespace or context.namespace
     text = new_key()

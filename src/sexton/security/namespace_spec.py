@@ -14,4 +14,6 @@ class NamespaceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     """A namespace as people ask for it."""
 
     name: Annotated[str, about("Lower-case letters, digits and hyphens, at most 63: `billing`.")]
-    description: Annotated[Annotated[str, Meta(max_length=1000)] | None, about("For people.")] = None
+    description: Annotated[
+        Annotated[str, Meta(max_length=1000)] | None, about("A description for people.")
+    ] = None

@@ -22,11 +22,13 @@ from sexton.security.quotas import NamespaceUse, change_quotas, get_use, quotas_
 class NamespaceView(msgspec.Struct, frozen=True, kw_only=True):
     """A namespace."""
 
-    name: Annotated[str, about("Its name.")]
-    description: Annotated[str | None, about("For people.")]
+    name: Annotated[str, about("The name of the namespace.")]
+    description: Annotated[str | None, about("A description for people.")]
     created_at: Annotated[datetime, about("When it was made.")]
-    quotas: Annotated[Quotas, about("What it may use at the most.")] = Quotas()
-    used: Annotated[NamespaceUse | None, about("How much it uses. Only when one is asked for.")] = None
+    quotas: Annotated[Quotas, about("The quotas of the namespace.")] = Quotas()
+    used: Annotated[
+        NamespaceUse | None, about("How much of its quotas it uses. Only in the answer about one namespace.")
+    ] = None
 
 
 @command

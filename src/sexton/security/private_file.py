@@ -51,6 +51,6 @@ def check_own_file(path: Path) -> None:
 def _not_private(path: Path) -> Unavailable:
     return Unavailable(
         "file_not_private",
-        f"{path} is empty, or not the file of this user alone",
+        f"{path} is empty, or other users can read it",
         hint="remove it, so that it is made anew",
     )

@@ -20,7 +20,7 @@ class SecretUses(msgspec.Struct, frozen=True, kw_only=True):
     """What names a secret."""
 
     jobs: Annotated[int, about("How many jobs have a target that names it.")]
-    estimated: Annotated[bool, about("True if there may be more jobs: 20,000 are looked at.")] = False
+    estimated: Annotated[bool, about("True if there may be more jobs: only 20,000 are read.")] = False
     sample: Annotated[list[str], about("The names of some of these jobs.")]
     providers: Annotated[list[str], about("The providers of notifications that name it.")]
     adapters: Annotated[list[str], about("The adapters of content that name it.")]

@@ -45,15 +45,19 @@ Method = Literal["openid", "link"]
 class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """A session of a person."""
 
-    session_id: Annotated[str, about("Its id, `s_…`.")]
-    name: Annotated[str, about("Whose it is: `person:…`, `key:…` or `user:…`.")]
-    method: Annotated[Method, about("How it began: with `openid`, or with a `link` of `sexton login`.")]
-    address: Annotated[str | None, about("Where it began; behind a proxy, the proxy's address.")]
-    agent: Annotated[str | None, about("What the browser calls itself.")]
+    session_id: Annotated[str, about("The id of the session, `s_…`.")]
+    name: Annotated[str, about("Who is signed in: `person:…`, `key:…` or `user:…`.")]
+    method: Annotated[
+        Method, about("How the session began: with `openid`, or with a `link` of `sexton login`.")
+    ]
+    address: Annotated[
+        str | None, about("The address that signed in; behind a proxy, the address of the proxy.")
+    ]
+    agent: Annotated[str | None, about("The browser, as it names itself.")]
     created_at: Annotated[datetime, about("When it began.")]
     used_at: Annotated[datetime, about("When it was used last, to the minute.")]
     expires_at: Annotated[datetime, about("When it ends at the latest.")]
-    current: Annotated[bool, about("Whether it is the one that asks.")] = False
+    current: Annotated[bool, about("Whether this request belongs to the session.")] = False
 
 
 class NewLink(NamedTuple):
@@ -82,7 +86,7 @@ async def make_link(context: Context, caller: Principal, source: str | None = No
     if caller.session_id is not None:
         raise SextonError(
             "forbidden",
-            "a session cannot make a sign-in link: it would outlive itself",
+            "a session cannot make a sign-in link: the new session would outlive it",
             hint="use an API key, or run sexton login where the server runs",
         )
     pepper = await read_pepper(context.database, source, context.connection)

@@ -30,9 +30,9 @@ class Trial(msgspec.Struct, frozen=True):
         str, Meta(description="success, failed (it would be tried again), dead, waiting or cancelled.")
     ]
     error: Annotated[str | None, Meta(description="What went wrong.")]
-    result: Annotated[Any, Meta(description="What would be kept with the run.")]
+    result: Annotated[Any, Meta(description="The result that would be kept with the run.")]
     seconds: Annotated[float, Meta(description="How long it took.")]
-    log: Annotated[list[str], Meta(description="What would be in the run's log.")]
+    log: Annotated[list[str], Meta(description="The lines that would be in the run's log.")]
 
 
 async def try_target(

@@ -33,10 +33,10 @@ MOST_IDS = 100
 class Changed(msgspec.Struct, frozen=True, kw_only=True):
     """What has changed: lists of these kinds are to be read again."""
 
-    kinds: Annotated[list[Kind], about("What kinds of things.")]
+    kinds: Annotated[list[Kind], about("The kinds of things that have changed.")]
     job_ids: Annotated[list[str], about("Jobs that have changed, or whose runs have; up to 100.")] = []
     run_ids: Annotated[list[str], about("Runs that have ended; up to 100.")] = []
-    more: Annotated[bool, about("True if there are more than are named.")] = False
+    more: Annotated[bool, about("True if more have changed.")] = False
 
 
 EVERYTHING = Changed(kinds=list(KINDS), more=True)

@@ -176,7 +176,7 @@ class Feed:
                 )
             except Exception:
                 # The consoles go on with what they have; the next look may do better.
-                log.exception("the feed of events failed to read what is new")
+                log.exception("the feed of events failed to read changes")
             for console in self.consoles:
                 console.wake()
             took = clock.monotonic() - began

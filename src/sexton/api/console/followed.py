@@ -46,8 +46,10 @@ JOB_SHOWN = re.compile(rb'"job_id":"(j_\w+)"')
 class ListAnswer(msgspec.Struct, frozen=True):
     """What an address answers now."""
 
-    address: Annotated[str, about("The address, as the caller has named it.")]
-    headers: Annotated[dict[str, str], about("Of the answer: how many there are, where the next page is.")]
+    address: Annotated[str, about("The address of the list, as the caller wrote it.")]
+    headers: Annotated[
+        dict[str, str], about("Headers of the answer: how many there are, where the next page is.")
+    ]
     answer: Annotated[
         msgspec.Raw | None, about("The body of the answer; null if it is too large to be sent: ask for it.")
     ]

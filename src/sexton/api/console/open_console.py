@@ -86,6 +86,6 @@ def make_room(consoles: Collection[Console], credential: str) -> Console | None:
     raise SextonError(
         "too_many_feeds",
         f"{own} feeds of this caller are open, {len(consoles)} in all",
-        hint=f"close some: a caller may have {MOST_OF_ONE}, all together {MOST_CONSOLES}, and if these are "
-        "taken, no more than its share",
+        hint=f"close some: a caller may have {MOST_OF_ONE}, all callers together {MOST_CONSOLES}; when "
+        "these are taken, each caller has an equal share",
     )

@@ -45,7 +45,7 @@ class SearchQuery(Query, frozen=True, kw_only=True):
 
 class ZonesQuery(Query, frozen=True, kw_only=True):
     search: Annotated[
-        str, Meta(min_length=1, max_length=100, description="A part of its name, such as a city.")
+        str, Meta(min_length=1, max_length=100, description="A part of the zone's name, such as a city.")
     ]
 
 
@@ -55,16 +55,16 @@ class FiguresQuery(Query, frozen=True, kw_only=True):
 
 class AgendaQuery(Query, frozen=True, kw_only=True):
     start: Annotated[str, Meta(description="The first instant; with `timezone`, a local time or a date.")]
-    end: Annotated[str, Meta(description="The end, which does not belong to it.")]
+    end: Annotated[str, Meta(description="The end; the instant itself is not included.")]
     timezone: Annotated[str | None, Meta(description="The zone of local times and of the clock changes.")] = (
         None
     )
     kinds: Annotated[
         str, Meta(description="What to show: jobs, content, campaigns; several with commas.")
     ] = "jobs,content,campaigns"
-    label: Annotated[
-        str | None, Meta(description="Of jobs, only those with this label: `name` or `name=value`.")
-    ] = None
+    label: Annotated[str | None, Meta(description="Only jobs with this label: `name` or `name=value`.")] = (
+        None
+    )
 
 
 class CalendarFeedsQuery(Query, frozen=True, kw_only=True):

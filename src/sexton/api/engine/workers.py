@@ -43,7 +43,7 @@ RUN: dict[str, Any] = {
 class JoinedWorker(msgspec.Struct, frozen=True):
     """A worker that has joined."""
 
-    worker_id: Annotated[str, about("Its id, `n_…`: for its claims and beats.")]
+    worker_id: Annotated[str, about("The worker's id, `n_…`, for its claims and heartbeats.")]
     lease_seconds: Annotated[
         float, about("Without a heartbeat for this long, its runs are given to other workers.")
     ]
@@ -107,7 +107,7 @@ class ReportVerdicts(msgspec.Struct, frozen=True):
 class WorkerLeft(msgspec.Struct, frozen=True):
     """A worker that has left."""
 
-    worker_id: Annotated[str, about("Which one.")]
+    worker_id: Annotated[str, about("The worker's id, `n_…`.")]
     given_back: Annotated[int, about("Runs that it had, which other workers get now.")]
 
 

@@ -34,7 +34,7 @@ class BulkAnswer(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     lines: Annotated[int, Meta(description="How many jobs the body had.")]
     created: Annotated[int, Meta(description="How many were made.")]
     changed: Annotated[int, Meta(description="How many jobs got another definition.")] = 0
-    unchanged: Annotated[int, Meta(description="How many were there already, exactly so.")] = 0
+    unchanged: Annotated[int, Meta(description="How many existed already, with this definition.")] = 0
     job_ids: Annotated[list[str] | None, Meta(description="Their ids, in order, if asked for.")] = None
     results: Annotated[
         list[BulkResult] | None, Meta(description="The result of each line, if asked for.")

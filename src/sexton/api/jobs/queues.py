@@ -58,7 +58,7 @@ class QueueAnswer(QueueView, frozen=True, kw_only=True):
     drain_per_second: Annotated[float, about("Runs that ended per second, in the same time.")] = 0.0
     hour: Annotated[QueueHour | None, about("With `expand=hour`: the last hour by minute; else null.")] = None
     messages: Annotated[
-        MessageBacklog | None, about("Of the queue of notifications: what waits, in messages; else null.")
+        MessageBacklog | None, about("For the queue of notifications: its backlog in messages; else null.")
     ] = None
 
 

@@ -80,7 +80,10 @@ async def act_on_templates(call: Call) -> Answer:
     ids, given = chosen_of(wish.filter, "templates")
     if wish.action == "restore" and ids is None:
         raise InvalidField(
-            "bad_filter", "no list has deleted templates", field="filter.ids", hint="name them by their ids"
+            "bad_filter",
+            "a filter does not find deleted templates",
+            field="filter.ids",
+            hint="name them by their ids",
         )
 
     async def page(context: Context, cursor: str | None, limit: int) -> Page[TemplateView]:

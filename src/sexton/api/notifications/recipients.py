@@ -47,7 +47,7 @@ class RecipientsAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     lines: Annotated[int, about("How many recipients the body had.")]
     created: Annotated[int, about("How many are new.")]
-    changed: Annotated[int, about("How many were there already, and were changed.")]
+    changed: Annotated[int, about("How many existed already, and were changed.")]
 
 
 @operation(routes.LIST_RECIPIENTS, lists=True, answer=list[RecipientView], answer_example=[RECIPIENT])

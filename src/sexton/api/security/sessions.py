@@ -174,7 +174,7 @@ async def sign_out(call: Call, *, everywhere: bool = False) -> Answer:
     """End the session of the cookie, or all sessions of its person."""
     caller, guard = call.caller, call.services.guard
     if caller.session_id is None:
-        raise not_found("session", "of this caller, who has shown no cookie")
+        raise not_found("session", "in this request: it has no session cookie")
     if everywhere:
         await sessions.end_sessions(call.context, credential=caller.credential)
     else:

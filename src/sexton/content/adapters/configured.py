@@ -37,12 +37,12 @@ class UnknownAdapter(InvalidField):
 class AdapterView(msgspec.Struct, frozen=True, kw_only=True):
     """An adapter that was configured."""
 
-    name: Annotated[str, about("What schedules name as their `adapter`.")]
+    name: Annotated[str, about("The name: the `adapter` of planned actions.")]
     kind: Annotated[str, about("The kind.")]
-    config: Annotated[dict[str, Any], about("What it was told.")]
+    config: Annotated[dict[str, Any], about("Its configuration.")]
     revision: Annotated[int, about("Grows with every change.")]
     changed_by: Annotated[str, about("Who changed it last.")]
-    changed_at: Annotated[datetime, about("When.")]
+    changed_at: Annotated[datetime, about("When it was changed last.")]
 
 
 def needs_config(kind: type[Adapter]) -> bool:

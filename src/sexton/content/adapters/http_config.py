@@ -60,10 +60,10 @@ class ContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     headers: Headers = {}
     body: Annotated[Any, about("Sent as JSON; null: nothing is sent.")] = None
     success: Annotated[Statuses | None, about("Statuses of a success. Default: 200 to 299.")] = None
-    no_op: Annotated[Statuses, about("Statuses that say that it was so already.")] = []
+    no_op: Annotated[Statuses, about("Statuses that mean that nothing had to change.")] = []
     confirm: Annotated[
         dict[Place, Any],
-        about("What the answer must hold, by its path: otherwise the site has not done what it was asked."),
+        about("Values that the answer must have, by path: otherwise the action failed."),
     ] = {}
 
 
@@ -73,17 +73,19 @@ class StateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     path: Path
     headers: Headers = {}
     state: Annotated[
-        Place | None, about("Where the answer has the state. Without it, an entity that is there is a draft.")
+        Place | None, about("The path of the state in the answer. Without it, an existing entity is a draft.")
     ] = None
     values: Annotated[
         dict[EntityState, list[Any]],
-        about("What stands there for draft, published, unpublished and archived. Default: these words."),
+        about("The values for draft, published, unpublished and archived. Default: these words."),
     ] = {}
     held: Annotated[
-        list[Any], about("What stands there if a scheduler of the site holds it; it counts as a draft.")
+        list[Any], about("The value if a scheduler of the site holds the entity; it counts as a draft.")
     ] = []
-    version: Annotated[Place | None, about("Where the answer has the latest version.")] = None
-    published_version: Annotated[Place | None, about("Where it has the version that is out.")] = None
+    version: Annotated[Place | None, about("The path of the latest version in the answer.")] = None
+    published_version: Annotated[Place | None, about("The path of the published version in the answer.")] = (
+        None
+    )
 
 
 class PublishedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -91,7 +93,7 @@ class PublishedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     path: Path
     headers: Headers = {}
-    version: Annotated[Place | None, about("Where the answer has the version that is out.")] = None
+    version: Annotated[Place | None, about("The path of the published version in the answer.")] = None
 
 
 class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -100,16 +102,18 @@ class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     url: Annotated[str, Meta(max_length=2000, description="Where the API is: https://host/path.")]
     preset: Annotated[
         Literal["strapi", "ghost"] | None,
-        about("strapi or ghost: what is not given here is taken from it."),
+        about("strapi or ghost: fields that are left out come from it."),
     ] = None
-    auth: Annotated[HttpAuth | None, about("How the adapter says who it is.")] = None
+    auth: Annotated[HttpAuth | None, about("How the adapter authenticates.")] = None
     headers: Annotated[dict[str, str], about("Sent with every request.")] = {}
     timeout_seconds: Annotated[float, Meta(ge=1, le=300, description="How long an answer may take.")] = 30
-    state: Annotated[StateRequest | None, about("Tells how an entity is.")] = None
-    published: Annotated[PublishedRequest | None, about("Finds what is out, if that is kept apart.")] = None
-    publish: Annotated[ContentRequest | None, about("Publishes.")] = None
-    unpublish: Annotated[ContentRequest | None, about("Takes it back.")] = None
-    archive: Annotated[ContentRequest | None, about("Archives.")] = None
+    state: Annotated[StateRequest | None, about("The request for the state of an entity.")] = None
+    published: Annotated[
+        PublishedRequest | None, about("The request for the published version, if it is kept apart.")
+    ] = None
+    publish: Annotated[ContentRequest | None, about("The request that publishes.")] = None
+    unpublish: Annotated[ContentRequest | None, about("The request that unpublishes.")] = None
+    archive: Annotated[ContentRequest | None, about("The request that archives.")] = None
 
     def __post_init__(self) -> None:
         check_site(self.url, "config.url")

@@ -43,20 +43,20 @@ LEFT_OUT = "this time was skipped"
 class CalendarEntry(msgspec.Struct, frozen=True, kw_only=True):
     """One time of an action."""
 
-    scheduled_at_utc: Annotated[datetime, about("When.")]
+    scheduled_at_utc: Annotated[datetime, about("The planned time.")]
     timezone: Annotated[str, about("The zone of the wall clock.")]
-    local_time_display: Annotated[str, about("The same on the wall clock, with the zone.")]
+    local_time_display: Annotated[str, about("The planned time on the wall clock, with the zone.")]
     schedule_id: Annotated[str, about("The action, `c_…`.")]
     content_id: Annotated[str, about("The entity, `type/id`.")]
-    entity_type: Annotated[str, about("What the entity is.")]
-    entity_id: Annotated[str, about("Which one of its type.")]
-    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
+    entity_type: Annotated[str, about("The type of the entity.")]
+    entity_id: Annotated[str, about("The id of the entity within its type.")]
+    title: Annotated[str | None, about("The `title` or `name` of its latest version.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
     last_error: Annotated[str | None, about("Why it failed, or was skipped.")] = None
     execution_id: Annotated[str | None, about("The run, if it was begun.")] = None
     version: Annotated[int | None, about("Which version goes out; null: the latest at that time.")] = None
-    note: Annotated[str | None, about("For people.")] = None
+    note: Annotated[str | None, about("A note for people.")] = None
     adapter: Annotated[str, about("Where the entity lives.")]
     created_by: Annotated[str, about("Who planned it.")]
     created_at: Annotated[datetime, about("When it was planned.")]

@@ -26,9 +26,9 @@ class FeedView(msgspec.Struct, frozen=True, kw_only=True):
     """A feed, without its address."""
 
     feed_id: Annotated[str, about("Its id, `f_…`.")]
-    name: Annotated[str, about("What the calendar is called.")]
+    name: Annotated[str, about("The name of the calendar.")]
     entity_type: Annotated[str | None, about("Only of entities of this type.")]
-    author: Annotated[str | None, about("Only what this person planned.")]
+    author: Annotated[str | None, about("Only actions that this person planned.")]
     created_by: Annotated[str, about("Who made it.")]
     created_at: Annotated[datetime, about("When it was made.")]
     revoked_by: Annotated[str | None, about("Who revoked it.")]
@@ -38,8 +38,8 @@ class FeedView(msgspec.Struct, frozen=True, kw_only=True):
 class NewFeed(FeedView, frozen=True, kw_only=True):
     """A feed that was just made."""
 
-    token: Annotated[str, about("The secret in its address. It is shown this once.")]
-    path: Annotated[str, about("The path of its address on this server.")]
+    token: Annotated[str, about("The secret in the address. It is shown only in this answer.")]
+    path: Annotated[str, about("The path of the feed on this server.")]
 
 
 FEEDS = FeedTable(

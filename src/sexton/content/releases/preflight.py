@@ -26,12 +26,15 @@ class ReleaseFinding(msgspec.Struct, frozen=True, kw_only=True):
         str,
         about("What it is: no_entity, no_version, archived, content_conflict, not_approved, …"),
     ]
-    message: Annotated[str, about("In words.")]
+    message: Annotated[str, about("The finding in words.")]
     content_id: Annotated[
         str | None, about("The entity, `type/id`; null: it concerns the whole release.")
     ] = None
     warning: Annotated[
-        bool, about("It would go out all the same, but perhaps not as meant; or it is not known.")
+        bool,
+        about(
+            "True if the release would still go out, but perhaps not as intended; or if that is not known."
+        ),
     ] = False
 
 

@@ -348,7 +348,7 @@ async def _refuse_late(context: Context, row: asyncpg.Record) -> None:
     ref = encode_id(RELEASE, row["id"])
     if row["cancelled_at"] is not None:
         raise Conflict(
-            "content_cancelled", f"{row['cancelled_by']} called {ref} off", hint="make another release"
+            "content_cancelled", f"{row['cancelled_by']} has cancelled {ref}", hint="make another release"
         )
     await _refuse_over(context, row)
     items = await context.fetch("content/list_items", release_id=row["id"])

@@ -33,12 +33,12 @@ class ReleaseItem(msgspec.Struct, frozen=True, kw_only=True):
 
     schedule_id: Annotated[str, about("Its id, `c_…`.")]
     content_id: Annotated[str, about("The entity, `type/id`.")]
-    entity_type: Annotated[str, about("What the entity is.")]
-    entity_id: Annotated[str, about("Which one of its type.")]
-    title: Annotated[str | None, about("What its latest version calls it: `title` or `name`.")] = None
+    entity_type: Annotated[str, about("The type of the entity.")]
+    entity_id: Annotated[str, about("The id of the entity within its type.")]
+    title: Annotated[str | None, about("The `title` or `name` of its latest version.")] = None
     action: Annotated[Action, about("publish, unpublish or archive.")]
     version: Annotated[int | None, about("Which version goes out; null: the latest at that time.")] = None
-    note: Annotated[str | None, about("For people.")] = None
+    note: Annotated[str | None, about("A note for people.")] = None
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
     result: Annotated[
         str | None, about("changed, no_op, failed, skipped, undone or not_undone; null: not tried yet.")
@@ -53,18 +53,18 @@ class ReleaseView(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[str, about("pending, processing, done, failed, skipped or cancelled.")]
     scheduled_at_utc: Annotated[datetime, about("When it goes out.")]
     timezone: Annotated[str, about("The zone of the wall clock.")]
-    local_time_display: Annotated[str, about("The same on the wall clock, with the zone.")]
+    local_time_display: Annotated[str, about("The planned time on the wall clock, with the zone.")]
     items: Annotated[list[ReleaseItem], about("The actions, in their order.")]
     on_failure: Annotated[OnFailure, about("undo, stop or continue.")]
-    preflight_seconds: Annotated[int | None, about("So long before its time it is checked.")] = None
+    preflight_seconds: Annotated[int | None, about("How long before its time it is checked.")] = None
     checked_at: Annotated[datetime | None, about("When it was checked last.")] = None
-    findings: Annotated[list[ReleaseFinding], about("What that check found: why it would fail.")] = []
+    findings: Annotated[list[ReleaseFinding], about("What the last check found: why it would fail.")] = []
     adapter: Annotated[str, about("Where the entities live.")]
     retry_count: Annotated[int, about("How often it was tried again.")] = 0
     max_retries: Annotated[int, about("Tries after the first one.")]
-    catch_up_seconds: Annotated[int, about("If it is missed by more, it is not done.")]
+    catch_up_seconds: Annotated[int, about("If it is missed by more than this, it is skipped.")]
     last_error: Annotated[str | None, about("Why it failed, or was skipped.")] = None
-    note: Annotated[str | None, about("For people.")] = None
+    note: Annotated[str | None, about("A note for people.")] = None
     created_by: Annotated[str, about("Who planned it.")]
     created_at: Annotated[datetime, about("When it was planned.")]
     executed_at: Annotated[datetime | None, about("When it went out.")] = None

@@ -41,22 +41,22 @@ class SegmentView(msgspec.Struct, frozen=True, kw_only=True):
     """A filter on recipients, under a name."""
 
     name: Annotated[str, about("Its name.")]
-    filter: Annotated[dict[str, Any], about("Who belongs to it.")]
-    description: Annotated[str | None, about("For people.")]
+    filter: Annotated[dict[str, Any], about("The filter: recipients that match it belong to the segment.")]
+    description: Annotated[str | None, about("A description for people.")]
     recipients: Annotated[
         int | None, about(f"How many meet it now, counted among the first {MOST_COUNTED:,} recipients.")
     ] = None
     changed_by: Annotated[str, about("Who wrote it.")]
-    changed_at: Annotated[datetime, about("When.")]
+    changed_at: Annotated[datetime, about("When it was changed last.")]
 
 
 class AudienceView(msgspec.Struct, frozen=True, kw_only=True):
     """An uploaded list."""
 
     name: Annotated[str, about("Its name.")]
-    size: Annotated[int, about("How many it names.")]
+    size: Annotated[int, about("How many members it has.")]
     uploaded_by: Annotated[str, about("Who uploaded it.")]
-    uploaded_at: Annotated[datetime, about("When.")]
+    uploaded_at: Annotated[datetime, about("When it was uploaded.")]
 
 
 # Segments.

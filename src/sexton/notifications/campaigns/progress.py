@@ -28,14 +28,14 @@ LEFT = frozenset({"pending", "held", "processing"})
 class CampaignMinute(msgspec.Struct, frozen=True, kw_only=True):
     """What was sent in a minute."""
 
-    at: Annotated[datetime, about("Its beginning.")]
+    at: Annotated[datetime, about("The beginning of the minute.")]
     sent: Annotated[int, about("Messages that a provider has accepted.")]
 
 
 class CampaignChannel(msgspec.Struct, frozen=True, kw_only=True):
     """The messages of a channel, among those that were counted."""
 
-    channel: Annotated[str, about("The channel on which they went out, or are to go out.")]
+    channel: Annotated[str, about("The channel on which messages were sent, or will be sent.")]
     sent: Annotated[int, about("A provider has accepted them.")] = 0
     failed: Annotated[int, about("Given up, or bounced.")] = 0
     left: Annotated[int, about("Still to be sent.")] = 0
@@ -45,32 +45,34 @@ class CampaignChannel(msgspec.Struct, frozen=True, kw_only=True):
 class HeldMessages(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that wait for something, among those that were counted."""
 
-    reason: Annotated[str, about("What for: quiet hours, a cap, …")]
-    messages: Annotated[int, about("How many.")]
+    reason: Annotated[str, about("What holds them: quiet hours, a cap, …")]
+    messages: Annotated[int, about("How many messages are held.")]
 
 
 class CampaignWave(msgspec.Struct, frozen=True, kw_only=True):
     """Messages that are due at one instant."""
 
-    at: Annotated[datetime, about("When.")]
-    canary: Annotated[bool, about("Whether they go first, before a person lets the others go.")]
-    messages: Annotated[int, about("How many.")]
+    at: Annotated[datetime, about("When its messages are due.")]
+    canary: Annotated[
+        bool, about("Whether it is the canary, which is sent before an operator lets the others go.")
+    ]
+    messages: Annotated[int, about("How many messages it has.")]
     sent: Annotated[int, about("A provider has accepted them.")]
     failed: Annotated[int, about("Given up.")]
     left: Annotated[int, about("Still to be sent.")]
     state: Annotated[str, about("done, sending, held or waiting.")]
-    next_at: Annotated[datetime | None, about("When they are looked at next.")] = None
+    next_at: Annotated[datetime | None, about("When Sexton checks its next messages.")] = None
     waits_for: Annotated[str | None, about("What they wait for.")] = None
 
 
 class CampaignEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What held the whole campaign, or let it go on."""
 
-    at: Annotated[datetime, about("When.")]
+    at: Annotated[datetime, about("When it happened.")]
     kind: Annotated[str, about("paused, waiting, resumed, cancelled or quota.")]
-    reason: Annotated[str | None, about("Why.")] = None
+    reason: Annotated[str | None, about("The reason.")] = None
     by: Annotated[str, about("Who did it.")]
-    until: Annotated[datetime | None, about("Of a quota: the next day.")] = None
+    until: Annotated[datetime | None, about("For a quota: when the next day begins.")] = None
 
 
 class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,13 +80,13 @@ class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     minutes: Annotated[list[CampaignMinute], about(f"The latest {MOST_MINUTES} in which something was sent.")]
     since: Annotated[
-        datetime | None, about("Of a large campaign: from here on the minutes are whole; null: all are.")
+        datetime | None, about("For a large campaign: the minutes are complete from here on; null: all are.")
     ] = None
-    counted: Annotated[int, about("Of how many messages channels and holds tell.")]
-    channels: Annotated[list[CampaignChannel], about("By channel.")]
+    counted: Annotated[int, about("How many messages `channels` and `holds` count.")]
+    channels: Annotated[list[CampaignChannel], about("The messages by channel.")]
     holds: Annotated[list[HeldMessages], about("What single messages wait for, the most first.")]
     waves: Annotated[list[CampaignWave], about(f"By their instant, at most {MOST_WAVES}.")]
-    events: Annotated[list[CampaignEvent], about("In their order.")]
+    events: Annotated[list[CampaignEvent], about("What stopped or resumed the campaign, in order.")]
 
 
 @query

@@ -65,11 +65,13 @@ class AudienceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     everyone: Annotated[bool, about("All recipients of the namespace.")] = False
     segment: Annotated[
-        Annotated[str, Meta(max_length=200)] | None, about("Those of a saved segment, by its name.")
+        Annotated[str, Meta(max_length=200)] | None, about("The recipients of a saved segment, by its name.")
     ] = None
-    filter: Annotated[Filter | None, about("Those who meet a filter, as a segment has it.")] = None
+    filter: Annotated[Filter | None, about("The recipients that match a filter, like that of a segment.")] = (
+        None
+    )
     list: Annotated[
-        Annotated[str, Meta(max_length=200)] | None, about("Those of an uploaded list, by its name.")
+        Annotated[str, Meta(max_length=200)] | None, about("The members of an uploaded list, by its name.")
     ] = None
     user_ids: Annotated[UserIds | None, about(f"These; at most {MOST_INLINE}, upload a list for more.")] = (
         None
@@ -77,8 +79,8 @@ class AudienceSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     sql: Annotated[
         Annotated[str, Meta(min_length=1, max_length=20_000)] | None,
         about(
-            "Those that a query finds: a column user_id, and others that become variables. "
-            "It needs the role admin in all namespaces."
+            "The recipients that a query finds: a column user_id; other columns become variables. It "
+            "needs the role admin in all namespaces."
         ),
     ] = None
 
@@ -94,45 +96,50 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     """One template to many recipients."""
 
     name: Name
-    template_id: Annotated[str, Meta(min_length=1, max_length=200, description="What is sent.")]
-    audience: Annotated[AudienceSpec, about("To whom.")]
+    template_id: Annotated[str, Meta(min_length=1, max_length=200, description="The template that is sent.")]
+    audience: Annotated[AudienceSpec, about("Who gets the messages.")]
     channel: Annotated[
         str | list[str], about("email, sms, push, in_app or another; several in the order they are tried.")
     ] = "email"
     template_version: Annotated[
-        Annotated[int, Meta(ge=1)] | None, about("Which version. Default: the latest when it is made.")
+        Annotated[int, Meta(ge=1)] | None,
+        about("The version of the template. Default: the latest when the campaign is made."),
     ] = None
     template_vars: Annotated[
         dict[str, Any], about("Values of the template's variables, for all recipients.")
     ] = {}
-    send_at: Annotated[datetime | None, about("When: one instant for all.")] = None
+    send_at: Annotated[datetime | None, about("The time of sending: one instant for all recipients.")] = None
     local_time: Annotated[
         str | None,
         Meta(
-            description="When, on the wall clock of each recipient: with a date, or the next one.",
+            description="The local time of sending for each recipient: with a date, or the next one.",
             examples=["2027-03-14 08:00", "08:00"],
         ),
     ] = None
     when_past: Annotated[
         WhenPast,
-        about("Where `local_time` is over when the campaign is started: send_now, next_day or skip."),
+        about(
+            "For zones whose `local_time` is over when the campaign is started: send_now, next_day or skip."
+        ),
     ] = WhenPast.SEND_NOW
     timezone: Annotated[
         Annotated[str, Meta(max_length=100)] | None,
         about("The zone of recipients without one. Default: the namespace's, else UTC."),
     ] = None
-    draft: Annotated[bool, about("It does not go at its time unless it is started.")] = False
+    draft: Annotated[bool, about("The campaign is not sent at its time unless it is started.")] = False
     rate: Annotated[
         Annotated[float, Meta(gt=0, le=1_000_000)] | None, about("Messages per second at the most.")
     ] = None
     window: Annotated[DailyWindow | None, about("The part of each recipient's day in which it sends.")] = None
     prepare_seconds: Annotated[
         int,
-        Meta(ge=0, le=7 * 86_400, description="Its ledger is written and checked so long before its time."),
+        Meta(ge=0, le=7 * 86_400, description="How long before its time its ledger is written and checked."),
     ] = 600
     canary: Annotated[
         Annotated[float, Meta(gt=0, le=0.5)] | None,
-        about("This share is sent first; then the campaign waits for an operator. 0.01 is one of a hundred."),
+        about(
+            "The share that is sent first; then the campaign waits for an operator. 0.01 is one of a hundred."
+        ),
     ] = None
     late_seconds: Annotated[
         int,
@@ -140,7 +147,9 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     ] = 7200
     on_doubt: Annotated[
         OnDoubt | None,
-        about("What was perhaps sent when a worker died: hold or resend. Default: the provider's."),
+        about(
+            "Messages that may have been sent when a worker died: hold or resend. Default: the provider's."
+        ),
     ] = None
     topic: Annotated[
         Annotated[str, Meta(max_length=200)] | None, about("For opt-outs and caps. Default: the template's.")
@@ -156,11 +165,15 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     retry_seconds: Annotated[
         int, Meta(ge=1, le=86_400, description="How long after a failed try the next one is made.")
     ] = 300
-    description: Annotated[Annotated[str, Meta(max_length=2000)] | None, about("For people.")] = None
+    description: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, about("A description for people.")
+    ] = None
 
 
 class SegmentSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A filter on recipients, under a name."""
 
     filter: Filter
-    description: Annotated[Annotated[str, Meta(max_length=2000)] | None, about("For people.")] = None
+    description: Annotated[
+        Annotated[str, Meta(max_length=2000)] | None, about("A description for people.")
+    ] = None

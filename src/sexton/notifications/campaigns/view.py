@@ -49,7 +49,7 @@ class CampaignZone(msgspec.Struct, frozen=True, kw_only=True):
 
     timezone: Annotated[str, about("The zone.")]
     send_at_utc: Annotated[datetime | None, about("When they are due; null: they are skipped.")]
-    recipients: Annotated[int, about("How many.")]
+    recipients: Annotated[int, about("How many recipients it has.")]
     note: Annotated[dict[str, Any] | None, about("What a clock change or `when_past` has done.")] = None
 
 
@@ -57,24 +57,26 @@ class CampaignCheck(msgspec.Struct, frozen=True, kw_only=True):
     """What the check of the ledger has found. Nothing of it stops the campaign by itself."""
 
     recipients: Annotated[int, about("How many messages there are.")]
-    whole: Annotated[bool, about("Whether the whole audience was looked at.")]
+    whole: Annotated[bool, about("Whether the whole audience was read.")]
     zones: Annotated[list[CampaignZone], about("By zone, the earliest first.")]
-    unreachable: Annotated[int, about("No address on any of its channels, opted out, or suppressed.")]
-    incomplete: Annotated[int, about("A variable of the template has no value.")]
+    unreachable: Annotated[
+        int, about("Recipients without an address on any of its channels, opted out, or suppressed.")
+    ]
+    incomplete: Annotated[int, about("Recipients for whom a variable of the template has no value.")]
     missing_variables: Annotated[
         list[str], about("Variables without a value for all: each recipient must bring their own.")
     ]
-    unknown: Annotated[int, about("Of a list: not a recipient.")]
-    duplicates: Annotated[int, about("Of a list: named more than once.")]
-    skipped: Annotated[int, about("In zones where the time was over, with `when_past` skip.")]
+    unknown: Annotated[int, about("Members of a list that are no recipients.")]
+    duplicates: Annotated[int, about("Members of a list that are named more than once.")]
+    skipped: Annotated[int, about("Recipients in zones where the time was over, with `when_past` skip.")]
 
 
 class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
     """A campaign."""
 
     campaign_id: Annotated[str, about("Its id, `k_…`.")]
-    name: Annotated[str, about("What people call it.")]
-    status: Annotated[CampaignStatus, about("Where it stands.")]
+    name: Annotated[str, about("The name of the campaign.")]
+    status: Annotated[CampaignStatus, about("The status of the campaign.")]
     reason: Annotated[str | None, about("Why it waits, is paused, was cancelled or has failed.")]
     counts: Annotated[CampaignCounts, about("What became of its messages.")]
     per_second: Annotated[float | None, about("Its speed over the last seconds, while it sends.")]
@@ -82,28 +84,28 @@ class CampaignView(msgspec.Struct, frozen=True, kw_only=True):
     waits_for: Annotated[
         str | None, about("What its next messages wait for: quiet hours, its rate, a quota, …")
     ]
-    next_at: Annotated[datetime | None, about("When the next ones are looked at.")]
-    template_id: Annotated[str, about("What is sent.")]
-    template_version: Annotated[int, about("Which version.")]
-    channels: Annotated[list[str], about("How, in the order in which they are tried.")]
+    next_at: Annotated[datetime | None, about("When Sexton checks its next messages.")]
+    template_id: Annotated[str, about("The template that is sent.")]
+    template_version: Annotated[int, about("The version of the template.")]
+    channels: Annotated[list[str], about("The channels, in the order in which they are tried.")]
     template_vars: Annotated[dict[str, Any], about("Values for all recipients.")]
-    audience: Annotated[dict[str, Any], about("To whom.")]
-    send_at: Annotated[datetime | None, about("When: one instant.")]
-    local_time: Annotated[str | None, about("When, in each recipient's zone.")]
-    when_past: Annotated[WhenPast, about("Where that was over at its start.")]
+    audience: Annotated[dict[str, Any], about("Who gets the messages.")]
+    send_at: Annotated[datetime | None, about("The time of sending, if it is one instant.")]
+    local_time: Annotated[str | None, about("The time of sending in each recipient's zone.")]
+    when_past: Annotated[WhenPast, about("What happens in zones where that was over at the start.")]
     timezone: Annotated[str, about("The zone of recipients without one.")]
     rate: Annotated[float | None, about("Messages per second at the most.")]
     window: Annotated[dict[str, Any] | None, about("The part of each recipient's day in which it sends.")]
-    prepare_seconds: Annotated[int, about("Its ledger is written so long before its time.")]
-    canary: Annotated[float | None, about("The share that goes first.")]
+    prepare_seconds: Annotated[int, about("How long before its time its ledger is written.")]
+    canary: Annotated[float | None, about("The share that is sent first.")]
     late_seconds: Annotated[int, about("If it starts later than this, it waits for an operator.")]
-    on_doubt: Annotated[str | None, about("What becomes of what was perhaps sent.")]
+    on_doubt: Annotated[str | None, about("What happens to messages that may have been sent.")]
     topic: Annotated[str | None, about("What it is about.")]
     urgency: Annotated[str | None, about("How a late message is treated.")]
     expires_seconds: Annotated[int | None, about("A message is not sent later than this after its time.")]
-    description: Annotated[str | None, about("For people.")]
+    description: Annotated[str | None, about("A description for people.")]
     check: Annotated[CampaignCheck | None, about("What the check of its ledger has found.")]
-    prepared_at: Annotated[datetime | None, about("When its ledger was whole.")]
+    prepared_at: Annotated[datetime | None, about("When its ledger was complete.")]
     started_at: Annotated[datetime | None, about("When its first message went out.")]
     ended_at: Annotated[datetime | None, about("When it was over.")]
     created_by: Annotated[str, about("Who made it.")]

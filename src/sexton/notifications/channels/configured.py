@@ -30,15 +30,15 @@ class ProviderView(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("Its name.")]
     channel: Annotated[str, about("The channel that it sends for.")]
     kind: Annotated[str, about("The kind.")]
-    config: Annotated[dict[str, Any], about("What it was told; secrets by their names.")]
-    priority: Annotated[int, about("The smallest is asked first.")]
+    config: Annotated[dict[str, Any], about("Its configuration; secrets by their names.")]
+    priority: Annotated[int, about("The provider with the smallest number is used first.")]
     rate: Annotated[float | None, about("Messages in a second; null: no limit.")]
     concurrency: Annotated[int | None, about("Requests or connections at a time; null: as the kind has it.")]
     on_doubt: Annotated[str | None, about("What is done with a message that may have been sent.")]
-    enabled: Annotated[bool, about("Whether it is asked.")]
+    enabled: Annotated[bool, about("Whether it is used.")]
     revision: Annotated[int, about("Grows with every change.")]
     changed_by: Annotated[str, about("Who changed it last.")]
-    changed_at: Annotated[datetime, about("When.")]
+    changed_at: Annotated[datetime, about("When it was changed last.")]
 
 
 def read_config(kind: str, config: Any) -> Any:

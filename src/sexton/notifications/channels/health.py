@@ -25,22 +25,22 @@ class ProviderHealth(msgspec.Struct, frozen=True, kw_only=True):
     name: Annotated[str, about("Its name.")]
     kind: Annotated[str, about("Its kind.")]
     configured: Annotated[
-        bool, about("Whether the namespace has configured it; else it is the installation's.")
+        bool, about("Whether the namespace has configured it; else it is a provider of the installation.")
     ]
-    enabled: Annotated[bool, about("Whether it is asked.")]
+    enabled: Annotated[bool, about("Whether it is used.")]
     state: Annotated[
         Literal["good", "failing", "open", "unused", "off"],
         about("open: the provider is paused; failing: its last message failed."),
     ]
     open_until: Annotated[datetime | None, about("When the pause ends.")] = None
     reason: Annotated[str | None, about("Why it is paused, or what failed last.")] = None
-    accepted: Annotated[int, about("Messages that it has taken.")] = 0
+    accepted: Annotated[int, about("Messages that it has accepted.")] = 0
     rejected: Annotated[int, about("Messages that it has refused for good.")] = 0
     failed: Annotated[int, about("Tries that failed.")] = 0
     unclear: Annotated[int, about("Messages that it may have sent.")] = 0
-    deferred: Annotated[int, about("Messages that were put off.")] = 0
-    accepted_at: Annotated[datetime | None, about("When it took a message last.")] = None
-    failed_at: Annotated[datetime | None, about("When one failed last.")] = None
+    deferred: Annotated[int, about("Messages that were postponed.")] = 0
+    accepted_at: Annotated[datetime | None, about("When it last accepted a message.")] = None
+    failed_at: Annotated[datetime | None, about("When a message last failed.")] = None
 
 
 class ChannelHealth(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,7 +49,7 @@ class ChannelHealth(msgspec.Struct, frozen=True, kw_only=True):
     channel: Annotated[str, about("The channel.")]
     state: Annotated[
         Literal["good", "failing", "down", "none"],
-        about("down: no provider is asked; none: it has no provider, and messages fail."),
+        about("down: all of its providers are paused; none: it has no provider, and messages fail."),
     ]
     note: Annotated[str | None, about("What is unusual about it.")] = None
     providers: Annotated[list[ProviderHealth], about("Its providers.")]

@@ -37,14 +37,14 @@ NAMED = re.compile(r"\{\{\s*([a-z_]+)\s*\}\}")
 class HttpTemplateConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A request for each message."""
 
-    url: Annotated[str, about("Where to; `{{address}}` and others may stand in its path and query.")]
+    url: Annotated[str, about("The URL; its path and query may contain `{{address}}` and other variables.")]
     method: Annotated[Literal["POST", "PUT", "GET"], about("The method.")] = "POST"
     headers: Annotated[dict[str, str], about("Headers, such as Authorization: Bearer ${secret:sms}.")] = {}
     json: Annotated[Any, about("The body as JSON; texts in it are templates.")] = None
     form: Annotated[dict[str, str] | None, about("Instead: the body as the fields of a form.")] = None
     id_path: Annotated[
         Annotated[str, Meta(max_length=200)] | None,
-        about("Where the answer has the provider's id: messages.0.id."),
+        about("The path of the provider's id in the answer: messages.0.id."),
     ] = None
     gone_codes: Annotated[
         list[int], Meta(max_length=20, description="Statuses that say that there is no such address.")

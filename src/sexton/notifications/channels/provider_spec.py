@@ -26,7 +26,7 @@ class ProviderSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         Meta(
             ge=0,
             le=1000,
-            description="The provider with the smallest is asked first, the others if it fails.",
+            description="The provider with the smallest number is used first, the others if it fails.",
         ),
     ] = 100
     rate: Annotated[
@@ -44,4 +44,4 @@ class ProviderSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
             "null: send it again if the other side recognises it by its key."
         ),
     ] = None
-    enabled: Annotated[bool, about("Whether it is asked at all.")] = True
+    enabled: Annotated[bool, about("Whether it is used.")] = True

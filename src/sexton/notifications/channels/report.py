@@ -33,7 +33,7 @@ ReportKind = Literal["delivered", "bounced", "complained", "opened", "failed", "
 class DeliveryEvent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """An event of one message, which is identified by its key or by the id of the provider."""
 
-    event: Annotated[ReportKind, about("What happened.")]
+    event: Annotated[ReportKind, about("What happened to the message.")]
     key: Annotated[Annotated[str, Meta(max_length=500)] | None, about("The key of the message.")] = None
     provider_id: Annotated[Annotated[str, Meta(max_length=500)] | None, about("The provider's id.")] = None
     at: Annotated[datetime | None, about("When it happened; null: now.")] = None

@@ -53,9 +53,9 @@ class SmtpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
         ),
     ]
     sender: Annotated[
-        str, Meta(max_length=320, description="Whom mail is from: Shop <hello@shop.example.com>.")
+        str, Meta(max_length=320, description="The sender of mail: Shop <hello@shop.example.com>.")
     ]
-    reply_to: Annotated[str | None, about("Where answers go, if not to the sender.")] = None
+    reply_to: Annotated[str | None, about("The address for answers, if not the sender.")] = None
     bounces_to: Annotated[
         str | None, about("The envelope sender, where servers report what could not be delivered.")
     ] = None

@@ -40,7 +40,7 @@ class WebPushConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     private_key: Annotated[str, about("The VAPID key, PEM or base64, as ${secret:name}.")]
     subject: Annotated[
-        str, Meta(max_length=200, description="Whom push services may write to: mailto:ops@example.com.")
+        str, Meta(max_length=200, description="The contact for push services: mailto:ops@example.com.")
     ]
     ttl_seconds: Annotated[
         int,

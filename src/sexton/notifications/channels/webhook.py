@@ -22,7 +22,7 @@ GONE = 410
 class WebhookConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where messages are posted, and what signs them."""
 
-    url: Annotated[str | None, about("Where to; null: the address of the recipient is a URL.")] = None
+    url: Annotated[str | None, about("The URL; null: the address of the recipient is the URL.")] = None
     secret: Annotated[
         str | None, about("What signs them, as ${secret:name}, whsec_…; null: the installation's secret.")
     ] = None

@@ -52,7 +52,7 @@ class InboxTokenSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class InboxToken(msgspec.Struct, frozen=True, kw_only=True):
     """A token that was just made."""
 
-    token: Annotated[str, about("What stands in the addresses of the inbox. It is shown this once.")]
+    token: Annotated[str, about("The token in the addresses of the inbox. It is shown only in this answer.")]
     path: Annotated[str, about("The path of the inbox on this server.")]
     expires_at: Annotated[datetime, about("When it ends.")]
 

@@ -38,7 +38,7 @@ PHONE = re.compile(r"\+?[0-9]{3,20}")
 class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
     """A recipient."""
 
-    user_id: Annotated[str, about("Who: an id of your own.")]
+    user_id: Annotated[str, about("The recipient's id, one of your own.")]
     email: Annotated[str | None, about("Where e-mail goes.")]
     phone: Annotated[str | None, about("Where SMS go.")]
     devices: Annotated[list[Any], about("Where push messages go.")]
@@ -46,7 +46,7 @@ class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
     timezone: Annotated[str | None, about("The zone; null: the namespace's.")]
     locale: Annotated[str | None, about("The language; null: the namespace's.")]
     quiet_hours: Annotated[Any, about("When nothing is sent.")]
-    opt_outs: Annotated[list[Any], about("What the recipient does not want.")]
+    opt_outs: Annotated[list[Any], about("Channels and topics that the recipient does not want.")]
     caps: Annotated[list[Any], about("How many messages the recipient gets at most.")]
     fields: Annotated[dict[str, Any], about("Fields of your own.")]
     suppressed_at: Annotated[datetime | None, about("Since when nothing is sent to the recipient.")]
@@ -58,8 +58,8 @@ class RecipientView(msgspec.Struct, frozen=True, kw_only=True):
 class ErasureView(msgspec.Struct, frozen=True, kw_only=True):
     """What was erased of a person."""
 
-    user_id: Annotated[str, about("Whose traces.")]
-    erased_at: Annotated[datetime, about("When.")]
+    user_id: Annotated[str, about("The recipient whose data was erased.")]
+    erased_at: Annotated[datetime, about("When the data was erased.")]
     rows: Annotated[dict[str, int], about("How many rows, by table.")]
     certificate: Annotated[str, about("The action of the entry in the audit that says so.")]
 
@@ -178,7 +178,7 @@ async def unsuppress_recipient(context: Context, user_id: str) -> RecipientView:
     """Send to a suppressed recipient again. Suppressed addresses stay suppressed."""
     row = await context.require("recipient", user_id, "recipients/lock", user_id=user_id)
     if row["suppressed_at"] is None:
-        raise Conflict("not_suppressed", f"{user_id} is not suppressed", hint="nothing is to be done")
+        raise Conflict("not_suppressed", f"{user_id} is not suppressed", hint="there is nothing to do")
     await context.execute("recipients/suppress", user_id=user_id, reason=None)
     context.changed(
         "recipient.unsuppressed", user_id, before={"suppressed": True}, after={"suppressed": False}

@@ -17,10 +17,10 @@ LONGEST_ADDRESS = 500
 class SuppressionView(msgspec.Struct, frozen=True, kw_only=True):
     """An address that gets nothing."""
 
-    channel: Annotated[str, about("On which channel.")]
+    channel: Annotated[str, about("The channel of the address.")]
     address: Annotated[str, about("The address.")]
-    reason: Annotated[str, about("Why.")]
-    since: Annotated[datetime, about("Since when.")]
+    reason: Annotated[str, about("The reason.")]
+    since: Annotated[datetime, about("Since when nothing is sent to it.")]
 
 
 class SuppressionSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

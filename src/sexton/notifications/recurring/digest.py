@@ -42,26 +42,28 @@ class DigestView(msgspec.Struct, frozen=True, kw_only=True):
     """A digest."""
 
     name: Annotated[str, about("Its name.")]
-    template_id: Annotated[str, about("What is sent.")]
-    channels: Annotated[list[str], about("How, in fall-back order.")]
-    schedule: Annotated[str, about("When, on each recipient's wall clock.")]
-    max_events: Annotated[int, about("When so many are there, it is sent at once.")]
+    template_id: Annotated[str, about("The template that is sent.")]
+    channels: Annotated[list[str], about("The channels, in fall-back order.")]
+    schedule: Annotated[str, about("The schedule, on each recipient's wall clock.")]
+    max_events: Annotated[int, about("With so many events it is sent at once.")]
     topic: Annotated[str | None, about("What it is about.")]
     urgency: Annotated[str | None, about("How a late one is treated.")]
     expires_seconds: Annotated[int | None, about("How late it may be.")]
     is_active: Annotated[bool, about("Whether it takes events.")]
     changed_by: Annotated[str, about("Who wrote it.")]
-    changed_at: Annotated[datetime, about("When.")]
+    changed_at: Annotated[datetime, about("When it was changed last.")]
 
 
 class DigestEventView(msgspec.Struct, frozen=True, kw_only=True):
     """An event, and the digest that it is in."""
 
     event_id: Annotated[str, about("Its id.")]
-    user_id: Annotated[str, about("Whose it is.")]
+    user_id: Annotated[str, about("The recipient.")]
     key: Annotated[str, about("The key of the digest.")]
     notification_id: Annotated[str, about("The message that it is in, `n_…`.")]
-    send_at_utc: Annotated[datetime | None, about("When that is due; null: it is on its way, or over.")]
+    send_at_utc: Annotated[
+        datetime | None, about("When that message is due; null: it is being sent, or it has ended.")
+    ]
     at: Annotated[datetime, about("When the event came.")]
 
 

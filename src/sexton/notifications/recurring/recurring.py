@@ -44,21 +44,21 @@ class RecurringView(msgspec.Struct, frozen=True, kw_only=True):
     """A notification that recurs."""
 
     schedule_id: Annotated[str, about("Its id, `ns_…`.")]
-    name: Annotated[str | None, about("For people.")]
-    user_id: Annotated[str | None, about("To whom.")]
-    recurrence_rule: Annotated[str, about("When, on the wall clock.")]
+    name: Annotated[str | None, about("A name for people.")]
+    user_id: Annotated[str | None, about("The recipient.")]
+    recurrence_rule: Annotated[str, about("The rule, on the wall clock.")]
     recurrence_end: Annotated[datetime | None, about("Nothing after this instant.")]
-    timezone: Annotated[str, about("The zone that counts now.")]
-    follows_recipient: Annotated[bool, about("Whether that is the recipient's, and changes with it.")]
+    timezone: Annotated[str, about("The current zone.")]
+    follows_recipient: Annotated[bool, about("Whether this is the recipient's zone, and changes with it.")]
     local_time: Annotated[str | None, about("Where the rule begins.")]
     next_fire_at: Annotated[datetime | None, about("The next time; null: none, or it is paused.")]
     is_active: Annotated[bool, about("Whether it is sent.")]
-    template_id: Annotated[str, about("What is sent.")]
-    channel: Annotated[str | list[str], about("How it is delivered.")]
+    template_id: Annotated[str, about("The template that is sent.")]
+    channel: Annotated[str | list[str], about("The channel.")]
     template_vars: Annotated[dict[str, Any], about("Values of variables.")]
     job_id: Annotated[str, about("Its job.")]
     created_by: Annotated[str, about("Who made it.")]
-    created_at: Annotated[datetime, about("When.")]
+    created_at: Annotated[datetime, about("When it was made.")]
 
 
 @command
@@ -66,7 +66,10 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
     """Create a recurring notification, or raise `InvalidField`."""
     if (spec.user_id is None) == (spec.address is None) and spec.user_id is None:
         raise InvalidField(
-            "missing_field", "nothing says to whom", field="user_id", hint="give user_id or address"
+            "missing_field",
+            "the notification names no recipient",
+            field="user_id",
+            hint="give user_id or address",
         )
     message = _message(spec)
     await check_message(context, message)

@@ -40,7 +40,7 @@ class SequenceView(msgspec.Struct, frozen=True, kw_only=True):
     topic: Annotated[str | None, about("What it is about.")]
     revision: Annotated[int, about("Grows with every change.")]
     changed_by: Annotated[str, about("Who wrote it.")]
-    changed_at: Annotated[datetime, about("When.")]
+    changed_at: Annotated[datetime, about("When it was changed last.")]
 
 
 class MemberStep(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,12 +54,12 @@ class MemberStep(msgspec.Struct, frozen=True, kw_only=True):
 class MemberView(msgspec.Struct, frozen=True, kw_only=True):
     """A recipient in a sequence."""
 
-    user_id: Annotated[str, about("Who.")]
-    entered_at: Annotated[datetime, about("When they entered it.")]
+    user_id: Annotated[str, about("The recipient.")]
+    entered_at: Annotated[datetime, about("When the recipient entered the sequence.")]
     revision: Annotated[int, about("The sequence as it was then.")]
     steps: Annotated[list[MemberStep], about("The messages.")]
     stopped_at: Annotated[datetime | None, about("When it was stopped.")]
-    stopped_by: Annotated[str | None, about("By which event, or by whom.")]
+    stopped_by: Annotated[str | None, about("The event or the caller that stopped it.")]
 
 
 def _show(row: asyncpg.Record) -> SequenceView:
@@ -247,9 +247,7 @@ def _check_step(step: SequenceStep, field: str) -> None:
     if (step.day is None) == (step.after_seconds is None):
         raise InvalidField(
             "missing_field",
-            f"{field} has both day and after_seconds"
-            if step.day is not None
-            else f"nothing says when {field} is",
+            f"{field} has both day and after_seconds" if step.day is not None else f"{field} has no time",
             field=f"{field}.day",
             hint='give "day" with "at", or "after_seconds"',
         )

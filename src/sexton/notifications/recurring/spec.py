@@ -48,9 +48,9 @@ class RecurringSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     template_id: Template
     channel: Channels
     user_id: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | None, about("To whom.")
+        Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | None, about("The recipient.")
     ] = None
-    address: Annotated[Any, about("To this address, instead of the recipient's own.")] = None
+    address: Annotated[Any, about("The address, instead of the recipient's own.")] = None
     template_vars: Vars = {}
     timezone: Zone = None
     local_time: Annotated[
@@ -66,7 +66,7 @@ class RecurringSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     urgency: UrgencyName = None
     expires_seconds: Expires = None
     max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
-    name: Annotated[Annotated[str, Meta(max_length=LONGEST_NAME)] | None, about("For people.")] = None
+    name: Annotated[Annotated[str, Meta(max_length=LONGEST_NAME)] | None, about("A name for people.")] = None
 
 
 class RecurringChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -82,10 +82,11 @@ class RecurringChanges(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     local_time: Annotated[str | UnsetType | None, about("Where the rule begins, on the wall clock.")] = UNSET
     is_active: Annotated[bool | UnsetType, about("Whether it is sent.")] = UNSET
     template_id: Annotated[
-        Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | UnsetType, about("What is sent.")
+        Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME)] | UnsetType,
+        about("The template that is sent."),
     ] = UNSET
     template_vars: Annotated[dict[str, Any] | UnsetType, about("Values of variables.")] = UNSET
-    channel: Annotated[str | list[str] | UnsetType, about("How it is delivered.")] = UNSET
+    channel: Annotated[str | list[str] | UnsetType, about("The channel.")] = UNSET
 
 
 class DigestSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -96,7 +97,7 @@ class DigestSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     channel: Channels
     schedule: Rule
     max_events: Annotated[
-        int, Meta(ge=1, le=MOST_EVENTS, description="When so many are there, it is sent at once.")
+        int, Meta(ge=1, le=MOST_EVENTS, description="With so many events it is sent at once.")
     ] = 100
     topic: TopicName = None
     urgency: UrgencyName = None
@@ -165,4 +166,4 @@ class RecipientEventSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     """Something that a recipient did: sequences that stop on it end for that recipient."""
 
     user_id: User
-    event: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="What: purchased, …")]
+    event: Annotated[str, Meta(min_length=1, max_length=LONGEST_NAME, description="The event: purchased, …")]

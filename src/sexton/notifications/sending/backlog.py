@@ -36,20 +36,20 @@ class MessageBacklog(msgspec.Struct, frozen=True, kw_only=True):
     waiting: Annotated[
         int, about(f"All that are to be sent, later ones too; single ones up to {MOST_COUNTED:,}.")
     ]
-    oldest_age_seconds: Annotated[float, about("For how long the oldest of those that are due has been.")]
+    oldest_age_seconds: Annotated[float, about("How long the oldest of these messages has been due.")]
     arrival_per_second: Annotated[float, about("Messages that were made, in the last minute.")]
     drain_per_second: Annotated[float, about("Messages that came to an end, in the last minute or two.")]
-    due_in_5_minutes: Annotated[int, about("Those that fall due in the next 5 minutes.")]
-    due_in_10_minutes: Annotated[int, about("In the next 10.")]
-    due_in_60_minutes: Annotated[int, about("In the next 60.")]
-    workers: Annotated[int, about("Workers that are there.")]
+    due_in_5_minutes: Annotated[int, about("Messages that fall due in the next 5 minutes.")]
+    due_in_10_minutes: Annotated[int, about("Messages that fall due in the next 10 minutes.")]
+    due_in_60_minutes: Annotated[int, about("Messages that fall due in the next 60 minutes.")]
+    workers: Annotated[int, about("Live workers.")]
     per_worker_per_second: Annotated[
         float,
         about(f"What one can send, from what was measured in the last day; {ASSUMED_PER_SECOND:g} before."),
     ]
-    drain_seconds: Annotated[int, about("The time in which it is to be empty.")]
+    drain_seconds: Annotated[int, about("The time in which the backlog is to be sent.")]
     workers_needed: Annotated[
-        int, about("Workers that would empty it in that time, with what falls due in it.")
+        int, about("Workers that would send the backlog in that time, with messages that fall due meanwhile.")
     ]
 
 

@@ -14,9 +14,7 @@ from sexton.postgres.transaction import Context, command
 @command
 async def send_trial(context: Context, template_id: str, spec: TrialSpec) -> NotificationView:
     if spec.channel is None:
-        raise InvalidField(
-            "missing_field", "nothing says on which channel", field="channel", hint="such as email"
-        )
+        raise InvalidField("missing_field", "no channel is given", field="channel", hint="such as email")
     template = await read_template(context, template_id, spec.version)
     samples = {
         name: sample_of(name, each)

@@ -24,17 +24,19 @@ class CeleryTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """A task of a Celery application."""
 
     broker: Annotated[CeleryBroker, about("redis or rabbitmq.")]
-    url: Annotated[str | SecretRef, about("Where the broker is; a text, or a secret.")]
+    url: Annotated[str | SecretRef, about("The URL of the broker; a text, or a secret.")]
     task: Annotated[str, about("The name of the task.")]
-    args: Annotated[list[Any] | None, about("Its positional arguments; texts in them are templates.")] = None
+    args: Annotated[
+        list[Any] | None, about("The positional arguments of the task; texts in them are templates.")
+    ] = None
     kwargs: Annotated[
         dict[str, Any] | None,
-        about("Its named arguments; texts in them are templates. Default: the payload."),
+        about("The named arguments of the task; texts in them are templates. Default: the payload."),
     ] = None
-    queue: Annotated[str, about("Celery's queue.")] = "celery"
+    queue: Annotated[str, about("The queue of Celery.")] = "celery"
     wait: Annotated[bool, about("Whether the run waits for the result.")] = False
     result_url: Annotated[
-        str | SecretRef | None, about("Where results are kept, if not at `url`: a Redis.")
+        str | SecretRef | None, about("The URL of the Redis that keeps results, if it is not at `url`.")
     ] = None
 
 

@@ -128,7 +128,7 @@ class Host:
             return False
         if self._probing:
             wait = PROBE_SECONDS + random.uniform(0, SPREAD_SECONDS)
-            raise HostBusy(f"{self.origin} is being tried out after failures", wait)
+            raise HostBusy(f"a single request tests {self.origin} after failures", wait)
         self._probing = True
         return True
 
@@ -167,6 +167,6 @@ class Host:
         left = self.open_until - clock.monotonic()
         if left > 0:
             raise HostBusy(
-                f"{self.origin} is not asked for {left:.0f} s: {self._failures} requests in a row failed",
+                f"{self.origin} gets no requests for {left:.0f} s: {self._failures} in a row failed",
                 left + random.uniform(0, SPREAD_SECONDS),
             )

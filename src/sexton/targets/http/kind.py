@@ -25,56 +25,62 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 WaitSeconds = Annotated[
     Annotated[int, Meta(ge=1, le=366 * 86_400)] | None,
-    about("How long it may take to report. Default: the job's timeout_seconds."),
+    about("How long the service may take to report. Default: the job's timeout_seconds."),
 ]
 
 
 class HttpTls(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Files on the worker's machine, in the PEM form: what is shown to the service, and what is trusted."""
 
-    cert: Annotated[str | None, about("The file of the certificate that is shown to the service.")] = None
-    key: Annotated[str | None, about("The file of its key, unless it is in the same file.")] = None
+    cert: Annotated[str | None, about("The file of the client certificate.")] = None
+    key: Annotated[str | None, about("The file of the certificate's key, unless `cert` holds it, too.")] = (
+        None
+    )
     ca: Annotated[
         str | None,
-        about(
-            "The file of the authorities that the service's certificate must be from. Default: the system's."
-        ),
+        about("The file of the authorities that may sign the service's certificate. Default: the system's."),
     ] = None
 
 
 class HttpTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A signed HTTP request."""
 
-    url: Annotated[str, about("Where to; http or https.")]
+    url: Annotated[str, about("The address of the request; http or https.")]
     method: Annotated[
         Literal["GET", "POST", "PUT", "PATCH", "DELETE"], about("GET, POST, PUT, PATCH or DELETE.")
     ] = "POST"
-    headers: Annotated[dict[str, str], about("Sent along. Those that Sexton sets cannot be changed.")] = {}
+    headers: Annotated[
+        dict[str, str], about("Further headers of the request. Headers that Sexton sets cannot be changed.")
+    ] = {}
     body: Annotated[
         str | None,
         about("A template of the body. Default: the payload as JSON; nothing for a job without one."),
     ] = None
     success_codes: Annotated[list[int] | None, about("Which statuses are a success. Default: 2xx.")] = None
     capture: Annotated[bool, about("Whether the body of the answer is kept with the run.")] = True
-    capture_bytes: Annotated[int, Meta(ge=0, le=49_152, description="How much of it is kept.")] = 16_384
+    capture_bytes: Annotated[
+        int, Meta(ge=0, le=49_152, description="How many bytes of the body are kept.")
+    ] = 16_384
     capture_headers: Annotated[list[str], about("Which headers of the answer are kept.")] = []
     redirects: Annotated[int, Meta(ge=0, le=10, description="How many redirects are followed.")] = 0
     connect_timeout_seconds: Annotated[
-        float, Meta(ge=0.1, le=300, description="How long connecting may take.")
+        float, Meta(ge=0.1, le=300, description="How long the connection may take.")
     ] = 10
     read_timeout_seconds: Annotated[
         Annotated[float, Meta(ge=0.1, le=30 * 86_400)] | None,
-        about("How long the service may say nothing. Default: the job's timeout_seconds."),
+        about("How long the service may send nothing. Default: the job's timeout_seconds."),
     ] = None
-    tls: Annotated[HttpTls | None, about("Certificates of one's own, for https.")] = None
+    tls: Annotated[HttpTls | None, about("Certificates of your own, for https.")] = None
     mode: Annotated[
         Literal["sync", "async"],
-        about("sync, or async: the service answers 202 and reports later how it went."),
+        about("sync, or async: the service answers 202 and reports the outcome later."),
     ] = "sync"
     wait_seconds: WaitSeconds = None
     sign_with: Annotated[
         Annotated[str, Meta(min_length=1, max_length=200)] | None,
-        about("The name of the secret (`whsec_…`) that signs it. Default: that of the installation."),
+        about(
+            "The name of the secret (`whsec_…`) that signs the request. Default: that of the installation."
+        ),
     ] = None
 
 

@@ -128,9 +128,7 @@ class OpenHttp:
             )
         except TimeoutError:
             waited = target.read_timeout_seconds or run.policy.timeout_seconds
-            return Failure(
-                f"timeout: {target.url}: nothing came for {counted(waited, 'second')}", kind="timeout"
-            )
+            return Failure(f"timeout: {target.url}: no data for {counted(waited, 'second')}", kind="timeout")
         except (aiohttp.ClientError, OSError) as error:
             reason = clean(str(error) or type(error).__name__, 2000)
             return Failure(f"{type(error).__name__}: {target.url}: {reason}")

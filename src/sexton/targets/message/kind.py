@@ -28,19 +28,21 @@ class MessageTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omi
         Literal["kafka", "rabbitmq", "nats", "redis", "sqs", "mqtt"],
         about("kafka, rabbitmq, nats, redis, sqs or mqtt."),
     ]
-    url: Annotated[str | SecretRef, about("Where the broker is; a text, or a secret.")]
+    url: Annotated[str | SecretRef, about("The URL of the broker; a text, or a secret.")]
     topic: Annotated[str, about("A template of the topic, queue, subject, stream or routing key.")]
-    key: Annotated[str | None, about("A template of the key that keeps messages together.")] = None
-    headers: Annotated[dict[str, str], about("Templates that are sent along.")] = {}
+    key: Annotated[str | None, about("A template of the key: messages with one key stay in order.")] = None
+    headers: Annotated[dict[str, str], about("The headers of the message; their values are templates.")] = {}
     format: Annotated[
-        Literal["envelope", "payload"], about("envelope: payload, ids and times; or the payload alone.")
+        Literal["envelope", "payload"],
+        about("envelope: payload, ids and times; or payload: the payload alone."),
     ] = "envelope"
-    exchange: Annotated[str, about("For rabbitmq; the default one if it is empty.")] = ""
+    exchange: Annotated[str, about("For rabbitmq: the exchange; empty: the default exchange.")] = ""
     redis_type: Annotated[
-        Literal["stream", "list", "channel"], about("For redis: stream, list or channel.")
+        Literal["stream", "list", "channel"],
+        about("For redis: the kind of the topic: stream, list or channel."),
     ] = "stream"
     mode: Annotated[
-        Literal["sync", "async"], about("sync, or async: the receiver reports later how it went.")
+        Literal["sync", "async"], about("sync, or async: the receiver reports the outcome later.")
     ] = "sync"
     wait_seconds: WaitSeconds = None
 

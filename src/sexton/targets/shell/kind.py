@@ -24,11 +24,13 @@ class ShellTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         list[str] | None,
         Meta(description="The program and its arguments.", examples=[["program", "argument"]]),
     ] = None
-    script: Annotated[str | None, about("Instead of `command`: a script for /bin/sh.")] = None
-    environment: Annotated[dict[str, str], about("Variables that are set for it.")] = {}
-    directory: Annotated[str | None, about("Where it runs. Default: where the worker does.")] = None
+    script: Annotated[str | None, about("A script for /bin/sh, instead of `command`.")] = None
+    environment: Annotated[dict[str, str], about("The environment variables of the command.")] = {}
+    directory: Annotated[
+        str | None, about("The working directory of the command. Default: that of the worker.")
+    ] = None
     success_codes: Annotated[list[int] | None, about("Which exit codes are a success. Default: 0.")] = None
-    permanent_codes: Annotated[list[int], about("Which exit codes are not worth another try.")] = []
+    permanent_codes: Annotated[list[int], about("Which exit codes end the run without another attempt.")] = []
 
     @property
     def words(self) -> list[str]:
