@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '@/api/client'
 import { t } from '@/i18n'
-import { useSession } from './session'
+import { EVERYWHERE, useSession } from './session'
 import classes from './NamespaceMenu.module.css'
 
 export function NamespaceMenu() {
@@ -12,7 +12,7 @@ export function NamespaceMenu() {
   const [open, setOpen] = useState(false)
   const [text, setText] = useState('')
   const all = useQuery({ queryKey: ['namespaces'], queryFn: () => call('GET /namespaces', {}), enabled: open && session.mayEverywhere('viewer') })
-  const own = Object.keys(session.caller.roles).filter((name) => name !== '*')
+  const own = Object.keys(session.caller.roles).filter((name) => name !== EVERYWHERE)
   const names = [...new Set([session.namespace, ...own, ...(all.data ?? []).map((each) => each.name)])].sort()
   const shown = names.filter((name) => name.includes(text))
   return (

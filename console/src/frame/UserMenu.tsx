@@ -3,7 +3,7 @@ import { IconCheck, IconDeviceDesktop, IconKeyboard, IconLanguage, IconLogout, I
 import { ApiError, call } from '@/api/client'
 import { LANGUAGES, setLanguage, t, useLanguage, type Language } from '@/i18n'
 import { tellFailure } from '@/parts/notify'
-import { useSession } from './session'
+import { EVERYWHERE, useSession } from './session'
 
 const SCHEMES: [MantineColorScheme, string, typeof IconSun][] = [
   ['light', 'Light', IconSun],
@@ -15,7 +15,7 @@ export function UserMenu({ help }: { help: () => void }) {
   const { caller, namespace } = useSession()
   const { colorScheme, setColorScheme } = useMantineColorScheme()
   const language = useLanguage()
-  const role = caller.roles[namespace] ?? caller.roles['*'] ?? ''
+  const role = caller.roles[namespace] ?? caller.roles[EVERYWHERE] ?? ''
   const signOut = async () => {
     try {
       await call('DELETE /session', {})

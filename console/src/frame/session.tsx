@@ -8,6 +8,8 @@ import { browserZone, validZone, type ZoneChoice } from '@/parts/instant'
 import { DEFAULT, inNamespace, listIn, namespaceIn } from './address'
 
 const RANK: Record<Role, number> = { viewer: 0, worker: 0, operator: 1, editor: 2, admin: 3 }
+/** In the roles of a caller and of a key: all namespaces. */
+export const EVERYWHERE = '*'
 const NAMESPACE = 'sexton.namespace'
 const ZONE = 'sexton.zone'
 
@@ -94,8 +96,8 @@ export function SessionProvider({ children, waiting, failed }: { children: React
 
   if (asked.error) return failed(asked.error)
   if (!caller || !chosen || elsewhere) return waiting
-  const role = caller.roles[chosen] ?? caller.roles['*']
-  const everywhere = caller.roles['*']
+  const role = caller.roles[chosen] ?? caller.roles[EVERYWHERE]
+  const everywhere = caller.roles[EVERYWHERE]
   const session: Session = {
     caller,
     namespace: chosen,
@@ -121,7 +123,7 @@ export function allows(role: Role | undefined, needed: Role): boolean {
 
 /** The namespace of an address that names none: that which is wanted, if the caller has it; else `default`, else the first. */
 export function startingNamespace(caller: CallerView, wanted: string | null): string {
-  const everywhere = '*' in caller.roles
+  const everywhere = EVERYWHERE in caller.roles
   if (wanted && (everywhere || wanted in caller.roles)) return wanted
   if (everywhere || 'default' in caller.roles) return 'default'
   return Object.keys(caller.roles)[0] ?? 'default'

@@ -7,13 +7,13 @@ import { useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { ApiError, call, callExact } from '@/api/client'
 import { writeExact } from '@/api/exact'
-import { JOB_FIELDS, type JobSpec, type JobView, type PreviewInCompany, type Trial } from '@/api/schema'
+import { JOB_FIELDS, type JobSpec, type JobView, type PreviewInCompany } from '@/api/schema'
 import { locale, t, tn } from '@/i18n'
 import { errorAt, FieldError, parsedAt } from '@/parts/field'
 import { browserZone, duration, shortly, validZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
-import { Status } from '@/parts/Status'
+import { TestTarget } from '@/parts/TestTarget'
 import { Time } from '@/parts/Time'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import { ClockChanges } from '../job/ClockChanges'
@@ -152,7 +152,7 @@ function Form({ before, draft: first }: { before: JobView | null; draft: Draft }
               )}
               {draft.targetKind === 'json' && <Textarea mt="sm" autosize minRows={4} label={t('Target')} description={t('message, celery, shell or http with all options: see the API documentation.')} classNames={{ input: classes.code ?? '' }} {...text('targetJson')} error={fieldError('target')} />}
               <Textarea mt="sm" autosize minRows={3} maxRows={16} label={t('Payload')} description={t('Any JSON; numbers stay exactly as you write them.')} placeholder={'{"report": "weekly"}'} classNames={{ input: classes.code ?? '' }} {...text('payload')} error={fieldError('payload')} />
-              <TestTarget draft={draft} />
+              {draft.targetKind !== 'handler' && <TestTarget ask={() => { const spec = specOf(draft); return { target: spec['target'] as Record<string, unknown>, payload: spec['payload'] } }} />}
             </Panel>
             <Panel title={<button type="button" className={classes.more} aria-expanded={more} onClick={() => setMore(!more)}>{more ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}{t('Policies and details')}</button>}>
               <Collapse expanded={more}>
@@ -286,37 +286,6 @@ function HandlerField({ value, name, onChange, error }: { value: string; name: s
           {count ? tn('{count} worker has {handler}.', '{count} workers have {handler}.', count, { handler: meant }) : t('No worker that is up has {handler}: its runs would wait for one.', { handler: meant })}
         </p>
       )}
-    </div>
-  )
-}
-
-function TestTarget({ draft }: { draft: Draft }) {
-  const [result, setResult] = useState<Trial | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
-  if (draft.targetKind === 'handler') return null
-  const send = async () => {
-    setBusy(true)
-    setError(null)
-    setResult(null)
-    try {
-      const spec = specOf(draft)
-      setResult(await call('POST /targets/test', { body: { target: spec['target'] as Record<string, unknown>, payload: spec['payload'] } }))
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
-  return (
-    <div className={classes.test}>
-      <Button variant="default" loading={busy} onClick={() => void send()}>{t('Send a test')}</Button>
-      {result && (
-        <span>
-          <Status status={result.success ? 'success' : 'error'} label={result.success ? t('it would succeed') : t('it would fail')} /> {duration(result.seconds)} {result.error}
-        </span>
-      )}
-      {error !== null && <Failure error={error} />}
     </div>
   )
 }

@@ -13,18 +13,20 @@ import { Json, masked } from '@/parts/Json'
 import { Facts } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 import { changesOf } from './changes'
+import { placeOf } from './object'
 import classes from './Settings.module.css'
 
-const ACTIONS = ['job.*', 'run.*', 'dead.*', 'queue.*', 'content.*', 'campaign.*', 'template.*', 'key.*', 'secret.*', 'namespace.*', 'session.*']
+// What is said about them is in docs/security.md; each family is one choice.
+const FAMILIES = ['job', 'run', 'dead', 'queue', 'content', 'campaign', 'template', 'recipient', 'notification', 'provider', 'key', 'secret', 'session', 'sign_in', 'namespace', 'setting', 'node', 'shards']
 
 export function Audit() {
   const [open, setOpen] = useState<AuditView | null>(null)
   const columns = useMemo(() => auditColumns(setOpen), [])
   const filters = useMemo(() => [
     { name: 'actor', label: t('Who'), kind: 'text' as const, width: 150 },
-    { name: 'action', label: t('What'), width: 140, options: ACTIONS.map((value) => ({ value, label: value })) },
+    { name: 'action', label: t('What'), width: 140, options: FAMILIES.map((family) => ({ value: `${family}.*`, label: `${family}.*` })) },
     { name: 'object', label: t('Object'), kind: 'text' as const, width: 170 },
-    { name: 'since', label: t('Since'), width: 150, options: sinceOptions(new Date()) },
+    { name: 'since', label: t('Since'), kind: 'since' as const, width: 150 },
   ], [])
   return (
     <>
@@ -44,23 +46,22 @@ export function Audit() {
   )
 }
 
-/** The beginnings of the last hour, day, week and month, by the minute: an address that is sent on keeps its meaning. */
-function sinceOptions(now: Date): { value: string; label: string }[] {
-  const ago = (hours: number) => new Date(Math.floor(now.getTime() / 60_000) * 60_000 - hours * 3_600_000).toISOString()
-  return [{ value: ago(1), label: t('the last hour') }, { value: ago(24), label: t('the last day') }, { value: ago(168), label: t('the last week') }, { value: ago(720), label: t('the last 30 days') }]
-}
-
 function objectOf(entry: AuditView): string {
   return entry.object_name ?? entry.object_id ?? (entry.jobs ? tn('{count} job', '{count} jobs', entry.jobs.length) : '')
+}
+
+function ObjectLink({ entry }: { entry: AuditView }) {
+  const to = placeOf(entry)
+  return to ? <Link className="link clip" to={to}>{objectOf(entry)}</Link> : <span className="clip">{objectOf(entry)}</span>
 }
 
 function auditColumns(open: (entry: AuditView) => void): ColumnDef<AuditView>[] {
   return [
     { id: 'at', header: () => t('When'), cell: ({ row: { original: entry } }) => <Time at={entry.at} show="clock" seconds />, meta: { width: 122, narrow: 76, sort: 'at' } },
     { id: 'action', header: () => t('What'), cell: ({ row: { original: entry } }) => <UnstyledButton className={classes.action ?? ''} onClick={() => open(entry)}><code>{entry.action}</code></UnstyledButton>, meta: { width: 190, narrow: 140 } },
-    { id: 'object', header: () => t('Object'), cell: ({ row: { original: entry } }) => <span className="clip">{objectOf(entry)}</span> },
+    { id: 'object', header: () => t('Object'), cell: ({ row: { original: entry } }) => <ObjectLink entry={entry} /> },
     { id: 'change', header: () => t('Change'), cell: ({ row: { original: entry } }) => <Short entry={entry} />, meta: { hide: 'md' } },
-    { id: 'actor', header: () => t('Who'), cell: ({ row: { original: entry } }) => <><strong>{entry.actor}</strong> <span className="quiet">{entry.face}</span></>, meta: { hide: 'sm', width: 150 } },
+    { id: 'actor', header: () => t('Who'), cell: ({ row: { original: entry } }) => <><strong>{entry.actor}</strong>{entry.face !== entry.actor && <span className="quiet"> {entry.face}</span>}</>, meta: { hide: 'sm', width: 150 } },
     { id: 'reason', header: () => t('Why'), cell: ({ row: { original: entry } }) => <span title={entry.reason ?? ''}>{entry.reason ?? ''}</span>, meta: { hide: 'md', width: 150 } },
   ]
 }
@@ -79,7 +80,7 @@ function Entry({ entry }: { entry: AuditView }) {
   return (
     <div className={classes.entry}>
       <Facts items={[
-        [t('When'), <Time key="w" at={entry.at} show="both" seconds />], [t('Who'), entry.actor], [t('Object'), entry.job_id ? <Link key="o" className="link" to={`/jobs/${entry.job_id}`}>{objectOf(entry)}</Link> : objectOf(entry)], [t('Why'), entry.reason],
+        [t('When'), <Time key="w" at={entry.at} show="both" seconds />], [t('Who'), entry.actor], [t('Object'), <ObjectLink key="o" entry={entry} />], [t('Why'), entry.reason],
         [t('From'), [entry.face, entry.address].filter(Boolean).join(' ')], [t('Request'), entry.request_id && <code key="r">{entry.request_id}</code>],
       ]} />
       {changes.length > 0 && (

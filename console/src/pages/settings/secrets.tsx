@@ -1,15 +1,17 @@
-import { Alert, Button, Group, PasswordInput, TextInput } from '@mantine/core'
+import { Alert, Button, PasswordInput, TextInput } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useState } from 'react'
 import { call } from '@/api/client'
 import type { SecretUses, SecretView } from '@/api/schema'
+import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { FormDialog } from '@/parts/FormDialog'
 import { tell } from '@/parts/notify'
-import { Failure, Panel, Stack } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 
 /** “2 jobs (crm-export, crm-import), the provider mail”. */
@@ -26,14 +28,14 @@ export function usedBy(uses: SecretUses): string {
 
 /** Values go in and never come out. */
 export function Secrets() {
+  const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
-  const [name, setName] = useState('')
-  const [value, setValue] = useState('')
-  const [hosts, setHosts] = useState('')
-  const [error, setError] = useState<unknown>(null)
+  // The name of the secret that gets a new value; '': a new secret.
+  const [storing, setStoring] = useState<string | null>(null)
   const asked = useQuery({ queryKey: ['secrets'], queryFn: () => call('GET /secrets', {}) })
   const refresh = () => queries.invalidateQueries({ queryKey: ['secrets'] })
+  const may = session.may('admin')
   const remove = async (secret: SecretView) => {
     const uses = await call('GET /secrets/{secret}/uses', { path: { secret: secret.name } }).catch(() => null)
     const others = [...(uses?.providers ?? []), ...(uses?.adapters ?? [])]
@@ -61,46 +63,50 @@ export function Secrets() {
     { id: 'hosts', header: () => t('Goes to'), cell: ({ row: { original: secret } }) => <span className="clip">{secret.hosts.join(', ') || secret.kinds.join(', ') || '–'}</span>, meta: { hide: 'sm' } },
     { id: 'made', header: () => t('Made'), cell: ({ row: { original: secret } }) => <Time at={secret.created_at} />, meta: { sort: 'made', value: (secret) => secret.created_at, hide: 'md' } },
     { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: secret } }) => <Time at={secret.updated_at} />, meta: { sort: 'changed', value: (secret) => secret.updated_at } },
-    { id: 'actions', header: () => <span className="hidden-label">{t('Actions')}</span>, cell: ({ row: { original: secret } }) => <Button variant="subtle" color="red" onClick={() => void remove(secret)}>{t('Delete')}</Button>, meta: { align: 'right' } },
+    ...(may ? [{ id: 'actions', header: () => <span className="hidden-label">{t('Actions')}</span>, cell: ({ row: { original: secret } }: { row: { original: SecretView } }) => <><Button variant="subtle" color="gray" onClick={() => setStoring(secret.name)}>{t('Replace')}</Button><Button variant="subtle" color="red" onClick={() => void remove(secret)}>{t('Delete')}</Button></>, meta: { align: 'right' as const, width: 168 } }] : []),
   ]
-  const save = async () => {
-    setError(null)
-    try {
-      const named = hosts.split(/[\s,]+/).filter(Boolean)
-      await call('PUT /secrets/{secret}', { path: { secret: name }, body: { value, ...(named.length ? { hosts: named } : {}) } })
-      tell(t('{name} is stored', { name }))
-      setName('')
-      setValue('')
-      setHosts('')
-      await refresh()
-    } catch (failure) {
-      setError(failure)
-    }
-  }
   return (
-    <Stack>
-      <Panel title={t('Store a secret')}>
-        <form onSubmit={(event) => { event.preventDefault(); void save() }}>
-          <Group gap="xs" align="end">
-            <TextInput label={t('Name')} required value={name} onChange={(event) => setName(event.currentTarget.value)} placeholder="smtp-password" />
-            <PasswordInput size="xs" label={t('Value')} required value={value} onChange={(event) => setValue(event.currentTarget.value)} w={260} autoComplete="off" />
-            <TextInput label={t('Goes to')} value={hosts} onChange={(event) => setHosts(event.currentTarget.value)} placeholder="smtp.example.com" w={220} />
-            <Button type="submit">{t('Store')}</Button>
-          </Group>
-          <p className="quiet" style={{ marginTop: 8 }}>{t('It is encrypted and never shown again, and goes to these hosts only; one that is an address goes to its own. Targets name it:')} <code>{'{"secret": "smtp-password"}'}</code></p>
-          {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
-        </form>
-      </Panel>
+    <>
       <DataTable<SecretView>
         name="secrets"
         label={t('Secrets')}
-        title={t('Secrets')}
         columns={columns}
         whole={{ rows: asked.data, error: asked.error, text: (secret) => [secret.name, ...secret.hosts].join(' ') }}
         keyOf={(secret) => secret.name}
         filters={[{ name: 'search', label: t('Name or host'), kind: 'text' }]}
-        empty={<Empty title={t('No secrets yet')} command="sexton secret set smtp-password --host smtp.example.com" />}
+        toolbar={may && <Button leftSection={<IconPlus size={14} />} onClick={() => setStoring('')}>{t('Store a secret')}</Button>}
+        empty={<Empty title={t('No secrets yet')} command="sexton secret set smtp-password --host smtp.example.com">{t('Passwords and keys of other systems. They are encrypted, go to the hosts that are named, and are never shown.')}</Empty>}
       />
-    </Stack>
+      {storing !== null && <Store known={asked.data ?? []} first={storing} close={() => setStoring(null)} done={refresh} />}
+    </>
+  )
+}
+
+/** A new secret, or a new value of one that is there: what names it gets that from then on. */
+function Store({ known, first, close, done }: { known: SecretView[]; first: string; close(): void; done(): unknown }) {
+  const there = known.find((each) => each.name === first)
+  const [name, setName] = useState(first)
+  const [value, setValue] = useState('')
+  const [hosts, setHosts] = useState(there?.hosts.join(' ') ?? '')
+  const replaced = known.find((each) => each.name === name.trim())
+  const uses = useQuery({ queryKey: ['secrets', replaced?.name, 'uses'], queryFn: () => call('GET /secrets/{secret}/uses', { path: { secret: replaced?.name ?? '' } }), enabled: replaced !== undefined })
+  const save = async () => {
+    const named = hosts.split(/[\s,]+/).filter(Boolean)
+    await call('PUT /secrets/{secret}', { path: { secret: name.trim() }, body: { value, ...(named.length ? { hosts: named } : {}), ...(replaced?.kinds.length ? { kinds: replaced.kinds } : {}) } })
+    tell(t('{name} is stored', { name: name.trim() }))
+    await done()
+  }
+  return (
+    <FormDialog title={replaced ? t('Replace a secret') : t('Store a secret')} verb={replaced ? t('Replace') : t('Store')} fields={['name', 'value', 'hosts']} close={close} save={save}>
+      {(error) => (
+        <>
+          <TextInput label={t('Name')} required {...(first ? { readOnly: true } : { 'data-autofocus': true })} value={name} onChange={(event) => setName(event.currentTarget.value)} placeholder="smtp-password" error={error('name')} />
+          <PasswordInput mt="sm" size="xs" label={t('Value')} description={t('It is encrypted and never shown again.')} required {...(first ? { 'data-autofocus': true } : {})} value={value} onChange={(event) => setValue(event.currentTarget.value)} autoComplete="off" error={error('value')} />
+          <TextInput mt="sm" label={t('Goes to')} description={t('Hosts that may get it, and no others; empty: it is an address, and goes to its own.')} value={hosts} onChange={(event) => setHosts(event.currentTarget.value)} placeholder="smtp.example.com" error={error('hosts')} />
+          <p className="quiet" style={{ marginTop: 12 }}>{t('Targets name it:')} <code>{`{"secret": "${name.trim() || 'smtp-password'}"}`}</code></p>
+          {replaced && <Alert mt="sm" color="yellow">{uses.data && usedBy(uses.data) ? <>{usedBy(uses.data)} {t('use the new value from then on.')}</> : t('There is a secret of this name: its value is replaced.')} {t('The old value is gone.')}</Alert>}
+        </>
+      )}
+    </FormDialog>
   )
 }
