@@ -65,6 +65,7 @@ export interface AgendaEntry {
   schedule: string | null
   subject: string | null
   late_seconds: number | null
+  needs_approval: boolean
 }
 export interface AgendaHour {
   at: string

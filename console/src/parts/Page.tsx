@@ -68,11 +68,12 @@ export function Panel({ title, right, children, flush = false, label }: { title?
   )
 }
 
-/** Names and values, in columns that wrap. */
-export function Facts({ items }: { items: [ReactNode, ReactNode][] }) {
+/** Names and values, in columns that wrap. `brief`: without what has no value. */
+export function Facts({ items, brief = false }: { items: [ReactNode, ReactNode][]; brief?: boolean }) {
+  const shown = brief ? items.filter(([, value]) => value !== null && value !== undefined && value !== '') : items
   return (
     <dl className={classes.facts}>
-      {items.map(([name, value], index) => (
+      {shown.map(([name, value], index) => (
         <div key={index}>
           <dt>{name}</dt>
           <dd>{value ?? <span className="quiet">–</span>}</dd>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { dayIn, instantOf, daysOf, step, weekday } from './calendar/days'
+import { dayIn, instantOf, instantsOf, daysOf, step, weekday } from './calendar/days'
 import { countdown, dayOf, duration, exactly, inZones, relative, shortly, validZone, wallOf } from './instant'
 
 const at = (text: string) => new Date(text)
@@ -48,6 +48,15 @@ describe('a calendar', () => {
     for (const zone of ['America/St_Johns', 'Asia/Kathmandu', 'UTC', 'Pacific/Kiritimati']) {
       expect(wallOf(new Date(instantOf('2026-06-15T23:59', zone)), zone)).toBe('2026-06-15T23:59')
     }
+  })
+
+  it('knows times that happen twice, and times that do not happen', () => {
+    expect(instantsOf('2027-10-31T02:30', 'Europe/Berlin')).toEqual(['2027-10-31T00:30:00.000Z', '2027-10-31T01:30:00.000Z'])
+    expect(instantsOf('2027-03-28T02:30', 'Europe/Berlin')).toEqual([])
+    expect(instantOf('2027-03-28T02:30', 'Europe/Berlin')).toBe('2027-03-28T01:00:00.000Z')
+    expect(instantOf('2027-04-04T02:15', 'Australia/Lord_Howe')).toBe('2027-04-03T15:45:00.000Z')
+    expect(instantOf('2026-10-04T02:15', 'Australia/Lord_Howe')).toBe('2026-10-03T15:30:00.000Z')
+    expect(instantsOf('2026-06-15T02:30', 'UTC')).toHaveLength(1)
   })
 
   it('shows whole weeks from Monday', () => {

@@ -66,6 +66,9 @@ class AgendaEntry(msgspec.Struct, frozen=True, kw_only=True):
     schedule: Annotated[str | None, about("For a job: its schedule, as it was written.")] = None
     subject: Annotated[str | None, about("For content: the entity, `type/id`.")] = None
     late_seconds: Annotated[float | None, about("How much later than planned it fired.")] = None
+    needs_approval: Annotated[
+        bool, about("For content: whether it still lacks the approval that it needs to go out.")
+    ] = False
 
 
 class Agenda(msgspec.Struct, frozen=True, kw_only=True):

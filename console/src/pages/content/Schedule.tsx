@@ -32,7 +32,7 @@ export function Schedule() {
     <PageOf query={asked} list={{ to: '/content/planned', name: t('Planned actions') }}>
       {(schedule) => (
         <Page
-          title={`${t(schedule.action)}: ${nameOf(schedule)}`}
+          title={`${capital(t(schedule.action))}: ${nameOf(schedule)}`}
           mark={<><Status status={schedule.status} /><code className="quiet">{schedule.content_id}</code></>}
           crumbs={[{ to: '/content/board', name: t('Content') }, { to: `/content/entities/${encodeURIComponent(schedule.entity_type)}/${encodeURIComponent(schedule.entity_id)}`, name: nameOf(schedule) }]}
           about={<><Time at={schedule.scheduled_at_utc} zone={schedule.timezone} show="both" /> · {schedule.local_time_display}</>}
@@ -46,6 +46,7 @@ export function Schedule() {
             </Stack>
             <Panel title={t('Facts')}>
               <Facts
+                brief
                 items={[
                   [t('Planned by'), schedule.created_by], [t('Planned'), <Time key="c" at={schedule.created_at} />], [t('Version'), schedule.version ?? t('the latest')], [t('Adapter'), schedule.adapter], [t('Series'), schedule.recurrence_rule],
                   [t('Approval'), schedule.needs_approval ? (schedule.approved_by ?? t('needed')) : t('not needed')], [t('Release'), schedule.release_id && <Link key="r" className="link" to={`/content/releases/${schedule.release_id}`}>{schedule.release_id}</Link>],
@@ -58,6 +59,11 @@ export function Schedule() {
       )}
     </PageOf>
   )
+}
+
+/** A word of a state or an action, at the beginning of a title. */
+function capital(word: string): string {
+  return word.slice(0, 1).toLocaleUpperCase() + word.slice(1)
 }
 
 function Actions({ schedule }: { schedule: ScheduleView }) {
@@ -78,10 +84,10 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
     <>
       {schedule.needs_approval && !schedule.approved_by && <Button onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
-      <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
+      <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Go out now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
       {schedule.recurrence_rule && <Button variant="default" onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel an action'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are cancelled, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
-      {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
+      {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { at, force } }); await refresh() }} />}
     </>
   )
 }

@@ -1,10 +1,12 @@
-import { ActionIcon, Alert, Button, Checkbox, Group, Select, TextInput } from '@mantine/core'
+import { ActionIcon, Alert, Autocomplete, Button, Checkbox, Group, Select, TextInput, type AutocompleteProps } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
 import { IconPlus, IconX } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
-import { ApiError, call } from '@/api/client'
+import { ApiError, call, page } from '@/api/client'
 import type { Action } from '@/api/schema'
 import { t } from '@/i18n'
+import { atOf, NO_TIME, WallTime } from '@/parts/calendar/WallTime'
 import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
@@ -13,7 +15,7 @@ import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
 /** What both forms have: the entity, the zone, a note, and a second try though it contradicts other plans. */
-function Form({ title, close, children, act }: { title: string; close: () => void; children: ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean }) => Promise<string[]> }) {
+function Form({ title, close, children, act }: { title: string; close: () => void; children: (zone: string) => ReactNode; act: (common: { entity_type: string; entity_id: string; timezone: string; note: string | null; needs_approval: boolean; force: boolean }) => Promise<string[]> }) {
   const queries = useQueryClient()
   const [type, setType] = useState('post')
   const [id, setId] = useState('')
@@ -42,10 +44,10 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
         <Group grow align="start">
           <TextInput label={t('Type')} required value={type} onChange={(event) => setType(event.currentTarget.value)} />
-          <TextInput label={t('Entity')} required data-autofocus value={id} onChange={(event) => setId(event.currentTarget.value)} />
+          <EntityId label={t('Entity')} required data-autofocus type={type} value={id} onChange={setId} />
         </Group>
-        {children}
         <ZoneSelect mt="sm" value={zone} onChange={setZone} />
+        <div className={classes.times}>{children(zone ?? 'UTC')}</div>
         <TextInput mt="sm" label={t('Note')} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
         <Checkbox mt="sm" label={t('It does not go out unless it was approved')} checked={approval} onChange={(event) => setApproval(event.currentTarget.checked)} />
         {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
@@ -59,15 +61,27 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   )
 }
 
+/** The id of an entity: those that are known are offered with their titles; one that an adapter knows is typed. */
+function EntityId({ type, value, onChange, ...rest }: { type: string; value: string; onChange(id: string): void } & Omit<AutocompleteProps, 'type' | 'value' | 'onChange' | 'data'>) {
+  const [wanted] = useDebouncedValue(JSON.stringify([type.trim(), value.trim()]), 200)
+  const [entity_type, search] = JSON.parse(wanted) as [string, string]
+  const found = useQuery({ queryKey: ['content', 'entities', 'choice', entity_type, search], queryFn: ({ signal }) => page('GET /content/entities', { query: { limit: 20, entity_type: entity_type || null, ...(search ? { search } : {}) } as never, signal }), placeholderData: keepPreviousData })
+  const titles = new Map((found.data?.items ?? []).map((each) => [each.entity_id, each.title]))
+  // The server has looked already.
+  return <Autocomplete {...rest} value={value} onChange={onChange} data={[...titles.keys()]} filter={({ options }) => options} renderOption={({ option }) => <span className="clip">{option.value} <span className="quiet">{titles.get(option.value)}</span></span>} />
+}
+
 export function PlanAction({ close }: { close: () => void }) {
   const [action, setAction] = useState<Action>('publish')
-  const [local, setLocal] = useState('')
+  const [wall, setWall] = useState(NO_TIME)
   return (
-    <Form title={t('Plan an action')} close={close} act={(common) => call('POST /content/schedules', { body: { ...common, action, local_time: local } }).then((made) => made.warnings ?? [])}>
-      <Group grow mt="sm" align="start">
-        <Select label={t('Action')} allowDeselect={false} value={action} onChange={(value) => setAction((value ?? 'publish') as Action)} data={['publish', 'unpublish', 'archive'].map((value) => ({ value, label: t(value) }))} />
-        <TextInput type="datetime-local" label={t('When')} required value={local} onChange={(event) => setLocal(event.currentTarget.value)} />
-      </Group>
+    <Form title={t('Plan an action')} close={close} act={(common) => call('POST /content/schedules', { body: { ...common, action, at: atOf(wall, common.timezone) } }).then((made) => made.warnings ?? [])}>
+      {(zone) => (
+        <>
+          <Select mt="sm" label={t('Action')} allowDeselect={false} value={action} onChange={(value) => setAction((value ?? 'publish') as Action)} data={ACTION_CHOICES()} />
+          <WallTime label={t('When')} zone={zone} value={wall} set={setWall} />
+        </>
+      )}
     </Form>
   )
 }
@@ -76,23 +90,38 @@ export function PlanWindow({ close }: { close: () => void }) {
   const [starts, setStarts] = useState('')
   const [ends, setEnds] = useState('')
   return (
-    <Form title={t('Plan a window')} close={close} act={(common) => call('POST /content/windows', { body: { ...common, starts, ends } }).then((made) => made.starts.warnings ?? [])}>
-      <Group grow mt="sm" align="start">
-        <TextInput type="datetime-local" label={t('Publish')} required value={starts} onChange={(event) => setStarts(event.currentTarget.value)} />
-        <TextInput type="datetime-local" label={t('Unpublish')} required value={ends} onChange={(event) => setEnds(event.currentTarget.value)} />
-      </Group>
+    <Form title={t('Plan a window')} close={close} act={(common) => call('POST /content/windows', { body: { ...common, starts, ends, fold: 'first', gap: 'after' } }).then((made) => made.starts.warnings ?? [])}>
+      {(zone) => (
+        <>
+          <TextInput type="datetime-local" label={t('Publish')} description={zone} required value={starts} onChange={(event) => setStarts(event.currentTarget.value)} />
+          <TextInput type="datetime-local" label={t('Unpublish')} description={zone} required min={starts} value={ends} onChange={(event) => setEnds(event.currentTarget.value)} />
+        </>
+      )}
     </Form>
   )
 }
 
+const ACTION_CHOICES = () => ['publish', 'unpublish', 'archive'].map((value) => ({ value, label: t(value) }))
+
 interface Item { entity_type: string; entity_id: string; action: Action }
-const FIRST: Item = { entity_type: 'post', entity_id: '', action: 'publish' }
+export const FIRST: Item = { entity_type: 'post', entity_id: '', action: 'publish' }
+
+/** One item of a release. */
+export function ItemFields({ item, set }: { item: Item; set(item: Item): void }) {
+  return (
+    <div className={classes.itemFields}>
+      <TextInput aria-label={t('Type')} required value={item.entity_type} onChange={(event) => set({ ...item, entity_type: event.currentTarget.value })} />
+      <EntityId aria-label={t('Entity')} placeholder={t('Entity')} type={item.entity_type} value={item.entity_id} onChange={(entity_id) => set({ ...item, entity_id })} />
+      <Select aria-label={t('Action')} allowDeselect={false} value={item.action} onChange={(value) => set({ ...item, action: (value ?? 'publish') as Action })} data={ACTION_CHOICES()} />
+    </div>
+  )
+}
 
 /** Several actions that go out together, or none of them. */
 export function PlanRelease({ close }: { close: () => void }) {
   const queries = useQueryClient()
   const [items, setItems] = useState<Item[]>([FIRST, FIRST])
-  const [local, setLocal] = useState('')
+  const [wall, setWall] = useState(NO_TIME)
   const [zone, setZone] = useState<string | null>(browserZone())
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
@@ -100,13 +129,12 @@ export function PlanRelease({ close }: { close: () => void }) {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
   const conflict = error instanceof ApiError && error.status === 409
-  const change = (place: number, part: Partial<Item>) => setItems(items.map((item, index) => (index === place ? { ...item, ...part } : item)))
   const send = async (force: boolean) => {
     setBusy(true)
     setError(null)
     try {
       const made = await call('POST /content/releases', {
-        body: { items: items.filter((item) => item.entity_id), local_time: local, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
+        body: { items: items.filter((item) => item.entity_id), at: atOf(wall, zone ?? 'UTC'), timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
       })
       tell(t('{name} is planned', { name: made.note ?? made.release_id }))
       close()
@@ -121,17 +149,15 @@ export function PlanRelease({ close }: { close: () => void }) {
     <Dialog opened onClose={close} title={<strong>{t('Plan a release')}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
         <TextInput label={t('Note')} placeholder={t('What it is')} data-autofocus value={note} onChange={(event) => setNote(event.currentTarget.value)} />
-        <Group grow mt="sm" align="start">
-          <TextInput type="datetime-local" label={t('When')} required value={local} onChange={(event) => setLocal(event.currentTarget.value)} />
+        <div className={classes.times}>
           <ZoneSelect value={zone} onChange={setZone} />
-        </Group>
+          <WallTime label={t('When')} zone={zone ?? 'UTC'} value={wall} set={setWall} />
+        </div>
         <fieldset className={classes.items}>
           <legend>{t('Items')}</legend>
           {items.map((item, place) => (
             <div key={place} className={classes.item}>
-              <TextInput aria-label={t('Type')} value={item.entity_type} onChange={(event) => change(place, { entity_type: event.currentTarget.value })} />
-              <TextInput aria-label={t('Entity')} placeholder={t('Entity')} value={item.entity_id} onChange={(event) => change(place, { entity_id: event.currentTarget.value })} />
-              <Select aria-label={t('Action')} allowDeselect={false} value={item.action} onChange={(value) => change(place, { action: (value ?? 'publish') as Action })} data={['publish', 'unpublish', 'archive'].map((value) => ({ value, label: t(value) }))} />
+              <ItemFields item={item} set={(changed) => setItems(items.map((other, index) => (index === place ? changed : other)))} />
               <ActionIcon aria-label={t('Remove')} onClick={() => setItems(items.filter((_, index) => index !== place))} disabled={items.length === 1}><IconX size={14} /></ActionIcon>
             </div>
           ))}

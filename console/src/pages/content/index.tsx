@@ -8,8 +8,8 @@ import { t } from '@/i18n'
 import { Page } from '@/parts/Page'
 import { tabOf } from '@/parts/tab'
 import { showChosen } from '@/parts/tabs'
+import { PlanCalendar } from '../calendar/PlanCalendar'
 import { Board } from './Board'
-import { ContentCalendar } from './ContentCalendar'
 import { Entities, Entity } from './entities'
 import { PlanAction, PlanRelease, PlanWindow } from './forms'
 import { Planned } from './planned'
@@ -19,6 +19,7 @@ import { Windows } from './Windows'
 
 const TABS: [string, string][] = [['board', 'Board'], ['calendar', 'Calendar'], ['planned', 'Planned actions'], ['windows', 'Windows'], ['releases', 'Releases'], ['entities', 'Entities']]
 
+const CONTENT = ['content']
 /** What is to come is what people look for first. */
 const PENDING = '/content/planned?status=pending'
 
@@ -57,7 +58,7 @@ function Tabbed() {
       <Tabs value={tab} onChange={(value) => void navigate(value === 'planned' ? PENDING : `/content/${value}`)} keepMounted={false}>
         <Tabs.List mb="sm" ref={showChosen}>{TABS.map(([value, name]) => <Tabs.Tab key={value} value={value}>{t(name)}</Tabs.Tab>)}</Tabs.List>
         <Tabs.Panel value="board"><Board /></Tabs.Panel>
-        <Tabs.Panel value="calendar"><ContentCalendar /></Tabs.Panel>
+        <Tabs.Panel value="calendar"><PlanCalendar kinds={CONTENT} first="month" /></Tabs.Panel>
         <Tabs.Panel value="planned"><Planned /></Tabs.Panel>
         <Tabs.Panel value="windows"><Windows /></Tabs.Panel>
         <Tabs.Panel value="releases"><Releases /></Tabs.Panel>

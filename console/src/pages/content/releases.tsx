@@ -18,9 +18,8 @@ import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import tables from '../queues/Queues.module.css'
-import { nameOf } from './Board'
 import { usePlanActions } from './planned'
+import { Items } from './release-items'
 import classes from './Content.module.css'
 
 export function Releases() {
@@ -69,22 +68,28 @@ export function Release() {
       {(release) => (
         <Page title={release.note ?? release.release_id} mark={<Status status={release.status} />} crumbs={[{ to: '/content/releases', name: t('Releases') }]} about={<><Time at={release.scheduled_at_utc} zone={release.timezone} show="both" /> · {release.local_time_display}</>} actions={<Actions release={release} />}>
           {release.last_error && <Alert color="red">{release.last_error}</Alert>}
+          <Blocked release={release} />
           <Columns side>
             <Stack>
-              <Panel title={tn('{count} item', '{count} items', release.items.length)} flush>
-                <div className={tables.scroll}><table className={tables.table}>
-                  <thead><tr><th scope="col">{t('Entity')}</th><th scope="col">{t('Action')}</th><th scope="col">{t('Version')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Result')}</th></tr></thead>
-                  <tbody>{release.items.map((item) => <tr key={item.schedule_id}><td><Link to={`/content/entities/${encodeURIComponent(item.entity_type)}/${encodeURIComponent(item.entity_id)}`} className="link">{nameOf(item)}</Link>{item.title && <div className="quiet">{item.content_id}</div>}</td><td>{t(item.action)}</td><td>{item.version ?? t('the latest')}</td><td><Status status={item.status} /></td><td>{item.error ? <span className="bad">{item.error}</span> : item.result}</td></tr>)}</tbody>
-                </table></div>
-              </Panel>
+              <Items release={release} />
               <Panel title={t('Before it goes out')} right={release.checked_at ? <>{t('checked')} <Time at={release.checked_at} /></> : t('not checked yet')} flush><Steps release={release} /></Panel>
             </Stack>
-            <Panel title={t('Facts')}><Facts items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Cancelled by'), release.cancelled_by]]} /></Panel>
+            <Panel title={t('Facts')}><Facts brief items={[[t('If an item fails'), t(release.on_failure)], [t('Planned by'), release.created_by], [t('Planned'), <Time key="c" at={release.created_at} />], [t('Approval'), release.needs_approval ? (release.approved_by ?? t('needed')) : t('not needed')], [t('Adapter'), release.adapter], [t('Job'), <Link key="j" className="link" to={`/jobs/${release.job_id}`}>{release.job_id}</Link>], [t('Cancelled by'), release.cancelled_by]]} /></Panel>
           </Columns>
         </Page>
       )}
     </PageOf>
   )
+}
+
+/** As things are it does not go out: said above everything else. */
+function Blocked({ release }: { release: ReleaseView }) {
+  if (release.status !== 'pending') return null
+  const errors = problemsOf(release).filter((finding) => !finding.warning).length
+  const waits = release.needs_approval && !release.approved_by
+  if (!errors && !waits) return null
+  const why = [errors > 0 && tn('its check found {count} problem', 'its check found {count} problems', errors), waits && t('it needs an approval')].filter(Boolean).join(', ')
+  return <Alert color="yellow">{t('As things are, it does not go out: {why}.', { why })}</Alert>
 }
 
 /** What stands between it and its time: the approval, and what its check has found. */
@@ -121,9 +126,9 @@ function Actions({ release }: { release: ReleaseView }) {
       {release.needs_approval && !release.approved_by && <Button onClick={() => act(() => call('POST /content/releases/{release}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
-      <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Now')}</Button>
+      <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Go out now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a release'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
-      {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (local, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { local_time: local, timezone: zone, force } }); await refresh() }} />}
+      {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { at, force } }); await refresh() }} />}
     </>
   )
 }

@@ -39,9 +39,9 @@ export function Month({ shown, month }: { shown: Shown; month: string }) {
           <div key={cell} className={classes.cell} data-day={cell} tabIndex={0} role="group" aria-label={`${dayTitle(cell, true)}, ${tn('{count} entry', '{count} entries', here.length)}${many ? `, ${firings(many)}` : ''}`} data-today={cell === today || undefined} data-past={cell < today || undefined} data-other={cell.slice(0, 7) !== month || undefined} onKeyDown={(event) => arrows(event, cell)} {...target(cell)}>
             <div className={classes.date}>
               <button type="button" onClick={() => go({ view: 'day', day: cell })} aria-label={dayTitle(cell, true)}>{Number(cell.slice(8))}</button>
-              <Change note={notes.get(cell)} />
               {many && <span className={classes.many} data-failed={many.failed || undefined} title={firings(many)}>{number(many.count)}</span>}
             </div>
+            <Change note={notes.get(cell)} />
             {here.slice(0, most).map((event) => <Chip key={event.key} event={event} zone={shown.zone} open={shown.open} move={shown.move} />)}
             {here.length > most && <button type="button" className={classes.more} onClick={() => go({ view: 'day', day: cell })}>{t('{count} more', { count: here.length - most })}</button>}
             {many && <Heat day={cell} counts={counts} days={days} />}

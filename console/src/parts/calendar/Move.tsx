@@ -1,5 +1,5 @@
 /** The question before something is moved: from when to when, and what the server has against it. */
-import { Alert, Button, Group, TextInput } from '@mantine/core'
+import { Alert, Button, Group } from '@mantine/core'
 import { useState } from 'react'
 import { ApiError } from '@/api/client'
 import { t } from '@/i18n'
@@ -7,7 +7,7 @@ import { Dialog } from '../Dialog'
 import { exactly, wallOf } from '../instant'
 import { Failure } from '../Page'
 import type { CalendarEvent } from './Calendar'
-import { instantOf } from './days'
+import { atOf, WallTime, type Wall } from './WallTime'
 
 interface Props {
   event: CalendarEvent
@@ -16,11 +16,11 @@ interface Props {
   zone: string
   close(): void
   /** `force`: though it contradicts other plans. */
-  act(local: string, force: boolean): Promise<unknown>
+  act(at: string, force: boolean): Promise<unknown>
 }
 
 export function Move({ event, local: first, zone, close, act }: Props) {
-  const [local, setLocal] = useState(first ?? wallOf(new Date(event.at), zone))
+  const [wall, setWall] = useState<Wall>({ local: first ?? wallOf(new Date(event.at), zone), second: false })
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const conflict = error instanceof ApiError && error.status === 409
@@ -28,7 +28,7 @@ export function Move({ event, local: first, zone, close, act }: Props) {
     setBusy(true)
     setError(null)
     try {
-      await act(local, force)
+      await act(atOf(wall, zone), force)
       close()
     } catch (failure) {
       setError(failure)
@@ -40,8 +40,7 @@ export function Move({ event, local: first, zone, close, act }: Props) {
     <Dialog opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
       <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
         <p className="quiet">{t('from')} {exactly(new Date(event.at), zone)}</p>
-        <TextInput mt="sm" type="datetime-local" label={t('New time')} description={zone} required data-autofocus value={local} onChange={(change) => { setLocal(change.currentTarget.value); setError(null) }} />
-        {local && <p style={{ marginTop: 6 }}>{exactly(new Date(instantOf(local, zone)), zone)}</p>}
+        <div style={{ marginTop: 12 }}><WallTime label={t('New time')} zone={zone} focused value={wall} set={(chosen) => { setWall(chosen); setError(null) }} /></div>
         {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>

@@ -63,15 +63,36 @@ export function weekdayNames(): string[] {
   return span('2024-01-01', 7).map((day) => new Intl.DateTimeFormat(currentLanguage(), { timeZone: 'UTC', weekday: 'short' }).format(new Date(`${day}T00:00:00Z`)))
 }
 
-/** The instant at which the wall clock of the zone shows this; of a time that does not exist, the one after the gap. */
-export function instantOf(local: string, zone: string): string {
+/** The instants at which the wall clock of the zone shows this: one, none in the gap when clocks are put forward, two when they are put back. */
+export function instantsOf(local: string, zone: string): string[] {
   const wanted = Date.parse(`${local.slice(0, 16)}:00Z`)
-  let guess = wanted
-  for (let turn = 0; turn < 3; turn += 1) {
-    const shown = Date.parse(`${wallOf(new Date(guess), zone)}:00Z`)
-    guess += wanted - shown
+  // Clocks change once within these days, if at all.
+  const offsets = new Set([-DAY, DAY].map((away) => offsetOf(wanted + away, zone)))
+  const found = [...offsets].map((offset) => wanted - offset).filter((at) => offsetOf(at, zone) === wanted - at)
+  return found.sort((first, second) => first - second).map((at) => new Date(at).toISOString())
+}
+
+/** The first of them; of a time that does not exist, the first instant after the gap. */
+export function instantOf(local: string, zone: string): string {
+  const [first] = instantsOf(local, zone)
+  if (first) return first
+  const wanted = Date.parse(`${local.slice(0, 16)}:00Z`)
+  let [before, after] = [wanted - DAY, wanted + DAY]
+  const old = offsetOf(before, zone)
+  while (after - before > MINUTE) {
+    const middle = Math.floor((before + after) / 2 / MINUTE) * MINUTE
+    if (offsetOf(middle, zone) === old) before = middle
+    else after = middle
   }
-  return new Date(guess).toISOString()
+  return new Date(after).toISOString()
+}
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+/** How far the wall clock is ahead of UTC, in milliseconds. */
+function offsetOf(at: number, zone: string): number {
+  return Date.parse(`${wallOf(new Date(at), zone)}:00Z`) - at
 }
 
 function span(start: string, count: number): string[] {

@@ -42,6 +42,7 @@ EXAMPLE: dict[str, Any] = {
             "schedule": "0 9 * * *",
             "subject": None,
             "late_seconds": None,
+            "needs_approval": False,
         }
     ],
     "complete": True,
@@ -96,7 +97,7 @@ def _content(entry: CalendarEntry) -> AgendaEntry:
         at=entry.scheduled_at_utc,
         local=entry.local_time_display,
         timezone=entry.timezone,
-        title=entry.title or entry.content_id,
+        title=entry.title or entry.note or entry.content_id,
         subject=entry.content_id,
         id=entry.schedule_id,
         run_id=entry.execution_id,
@@ -105,4 +106,5 @@ def _content(entry: CalendarEntry) -> AgendaEntry:
         movable=entry.status == "pending" and entry.release_id is None and entry.recurrence_rule is None,
         revision=entry.revision,
         count=entry.occurrences or 1,
+        needs_approval=entry.status == "pending" and entry.needs_approval and entry.approved_by is None,
     )
