@@ -458,5 +458,8 @@ function ordersOf<T>(columns: ColumnDef<T>[]): Record<string, (row: T) => Sortab
 export function counted(loaded: number, total: number | null, estimated: boolean, more: boolean): string {
   if (total === null) return more ? `${number(loaded)}+` : number(loaded)
   if (!more && !estimated) return number(Math.max(total, loaded))
-  return t(estimated ? '{loaded} of about {total}' : '{loaded} of {total}', { loaded: number(loaded), total: number(Math.max(total, loaded)) })
+  // An estimate is not known to the last row.
+  const digits = 10 ** Math.max(0, Math.floor(Math.log10(total)) - 1)
+  const told = estimated ? Math.round(total / digits) * digits : total
+  return t(estimated ? '{loaded} of about {total}' : '{loaded} of {total}', { loaded: number(loaded), total: number(Math.max(told, loaded)) })
 }

@@ -20,7 +20,8 @@ describe('what is shown', () => {
 
   it('says how many of how many', () => {
     expect(counted(100, 4312, false, true)).toBe('100 of 4,312')
-    expect(counted(100, 1_200_000, true, true)).toBe('100 of about 1,200,000')
+    expect(counted(100, 1_204_311, true, true)).toBe('100 of about 1,200,000')
+    expect(counted(100, 10_001, true, true)).toBe('100 of about 10,000')
     expect(counted(7, 7, false, false)).toBe('7')
     expect(counted(100, null, false, true)).toBe('100+')
   })

@@ -33,9 +33,9 @@ export function Campaign() {
   return (
     <PageOf query={asked} list={{ to: '/notifications/campaigns', name: t('Campaigns') }}>
       {(campaign) => (
-        <Page title={campaign.name} mark={<Status status={campaign.status} />} crumbs={[{ to: '/notifications/campaigns', name: t('Campaigns') }]} about={campaign.description} actions={<Controls campaign={campaign} />}>
+        <Page title={campaign.name} mark={<CampaignStatus status={campaign.status} />} crumbs={[{ to: '/notifications/campaigns', name: t('Campaigns') }]} about={campaign.description} actions={<Controls campaign={campaign} />}>
           {(campaign.reason || campaign.waits_for) && (
-            <Alert color={campaign.status === 'failed' ? 'red' : 'yellow'} title={campaign.reason ? (campaign.status === 'waiting' ? t('It waits for a word') : t('Why it stands still')) : t('What its next messages wait for')}>
+            <Alert color={campaign.status === 'failed' ? 'red' : 'yellow'} title={campaign.reason ? (campaign.status === 'waiting' ? t('It waits for your decision') : t('Why it stands still')) : t('What its next messages wait for')}>
               {campaign.reason ?? campaign.waits_for}
               {campaign.next_at && !campaign.reason && <> · <Time at={campaign.next_at} show="both" /></>}
             </Alert>
@@ -50,7 +50,7 @@ export function Campaign() {
               <Answer query={progress}>{(shown) => <Channels shown={shown} />}</Answer>
               <Answer query={progress}>{(shown) => <Held shown={shown} campaign={campaign} />}</Answer>
               <Panel title={t('Facts')}>
-                <Facts items={[
+                <Facts brief items={[
                   [t('Audience'), <Audience key="a" campaign={campaign} />],
                   [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(campaign.template_id)}`}>{campaign.template_id} {campaign.template_version}</Link>], [t('Channels'), campaign.channels.map(channelName).join(' → ')],
                   [t('When'), campaign.send_at ? <Time key="w" at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)], [t('Messages per second at most'), campaign.rate === null ? t('no limit') : number(campaign.rate, 2)],
@@ -175,6 +175,11 @@ function Held({ shown, campaign }: { shown: CampaignProgress; campaign: Campaign
       )}
     </Panel>
   )
+}
+
+/** One that waits has come to where a person has to decide. */
+export function CampaignStatus({ status }: { status: string }) {
+  return <Status status={status === 'waiting' ? 'held' : status} label={t(status)} />
 }
 
 /** “2027-03-14 08:00, where each recipient is”. */

@@ -12,9 +12,8 @@ import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { askForMany } from '@/parts/many'
-import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { localTime } from './campaign'
+import { CampaignStatus, localTime } from './campaign'
 import { campaignAction } from './many'
 import { NewCampaignButton } from './new-campaign'
 
@@ -24,9 +23,10 @@ export function doneShare({ counts }: Pick<CampaignView, 'counts'>): number {
 
 function Bar({ campaign }: { campaign: CampaignView }) {
   const { counts } = campaign
+  if (counts.total === 0) return <span className="quiet">–</span>
   return (
     <div style={{ display: 'flex', alignItems: 'center', gap: 8 }}>
-      <Progress value={doneShare(campaign)} w={110} aria-label={t('{done} of {total}', { done: counts.total - counts.left, total: counts.total })} />
+      <Progress value={doneShare(campaign)} w={96} style={{ flex: 'none' }} color={campaign.status === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: counts.total - counts.left, total: counts.total })} />
       <span className="num">{number(counts.total - counts.left)}/{number(counts.total)}</span>
     </div>
   )
@@ -47,10 +47,10 @@ export function Campaigns() {
     : []
   const columns = useMemo((): ColumnDef<CampaignView>[] => [
     { id: 'name', header: () => t('Campaign'), cell: ({ row: { original: each } }) => <Link to={`/notifications/campaigns/${each.campaign_id}`} className="link">{each.name}</Link>, meta: { sort: 'name' } },
-    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} />, meta: { width: 112, narrow: 112 } },
+    { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <CampaignStatus status={each.status} />, meta: { width: 112, narrow: 112 } },
     { id: 'progress', header: () => t('Progress'), cell: ({ row: { original: each } }) => <Bar campaign={each} />, meta: { hide: 'sm', width: 204 } },
     { id: 'failed', header: () => t('Failed'), cell: ({ row: { original: each } }) => <span className={each.counts.failed ? 'bad num' : 'num'}>{number(each.counts.failed)}</span>, meta: { align: 'right', hide: 'md', width: 74 } },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (localTime(each.local_time) ?? '–')), meta: { sort: 'send_at', hide: 'sm', width: 204 } },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: each } }) => (each.send_at ? <Time at={each.send_at} zone={each.timezone} show="both" /> : (each.local_time ? <span title={localTime(each.local_time) ?? undefined}>{each.local_time.replace(/:00$/, '')} <span className="quiet">{t('local')}</span></span> : '–')), meta: { sort: 'send_at', hide: 'sm', width: 204 } },
     { id: 'made', header: () => t('Made'), cell: ({ row: { original: each } }) => <Time at={each.created_at} />, meta: { sort: 'created_at', hide: 'lg', width: 92 } },
     { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: each } }) => each.created_by, meta: { hide: 'md', width: 96 } },
   ], [])

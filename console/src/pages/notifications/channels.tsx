@@ -5,7 +5,7 @@ import type { ChannelHealth, ProviderHealth } from '@/api/schema'
 import { number, t } from '@/i18n'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
-import { Answer, Panel, Stack } from '@/parts/Page'
+import { Answer, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
@@ -25,21 +25,25 @@ export function Channels() {
     <Answer query={asked}>
       {(channels) => channels.every((each) => each.providers.length === 0)
         ? <Empty title={t('No providers yet')} command="sexton providers --help">{t('Without one, messages are written to files: good for trying things out.')}</Empty>
-        : <Stack>{channels.map((each) => <Channel key={each.channel} channel={each} />)}</Stack>}
+        : (
+          <Panel title={t('Channels')} flush>
+            <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('Channels')}><table className={tables.table}>
+              <thead><tr><th scope="col">{t('Provider')}</th><th scope="col">{t('Kind')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Accepted now')}</th><th scope="col" data-right>{t('Accepted')}</th><th scope="col" data-right>{t('Rejected')}</th><th scope="col" data-right>{t('Failed')}</th><th scope="col" data-right>{t('Unclear')}</th><th scope="col">{t('Last accepted')}</th><th scope="col">{t('Last failed')}</th></tr></thead>
+              {channels.map((each) => <Channel key={each.channel} channel={each} />)}
+            </table></div>
+          </Panel>
+        )}
     </Answer>
   )
 }
 
+/** Its name and state, and a line for each provider, in the columns of all. */
 function Channel({ channel }: { channel: ChannelHealth }) {
   return (
-    <Panel title={channelName(channel.channel)} right={<Status status={LOOKS[channel.state] ?? 'pending'} label={t(channel.state)} />} flush>
-      {channel.providers.length === 0 ? <p className={tables.none}>{channel.note ?? t('No provider')}</p> : (
-        <div className={tables.scroll} tabIndex={0} role="group" aria-label={channelName(channel.channel)}><table className={tables.table}>
-          <thead><tr><th scope="col">{t('Provider')}</th><th scope="col">{t('Kind')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Accepted now')}</th><th scope="col" data-right>{t('Accepted')}</th><th scope="col" data-right>{t('Rejected')}</th><th scope="col" data-right>{t('Failed')}</th><th scope="col" data-right>{t('Unclear')}</th><th scope="col">{t('Last accepted')}</th><th scope="col">{t('Last failed')}</th></tr></thead>
-          <tbody>{channel.providers.map((each) => <Provider key={each.name} provider={each} points={seen.get(each.name) ?? []} />)}</tbody>
-        </table></div>
-      )}
-    </Panel>
+    <tbody>
+      <tr className={classes.channel}><th scope="rowgroup" colSpan={10}><span>{channelName(channel.channel)} <Status status={LOOKS[channel.state] ?? 'pending'} label={t(channel.state)} />{channel.providers.length === 0 && <span className="quiet">{channel.note ?? t('No provider')}</span>}</span></th></tr>
+      {channel.providers.map((each) => <Provider key={each.name} provider={each} points={seen.get(each.name) ?? []} />)}
+    </tbody>
   )
 }
 

@@ -19,6 +19,7 @@ import { Answer, Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/p
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { erasingRecipients, suppressingRecipients, unsuppressingRecipients } from './many'
+import { caps, optOuts, quietHours } from './wishes'
 import classes from './Notifications.module.css'
 
 const pathOf = (id: string) => `/notifications/recipients/${encodeURIComponent(id)}`
@@ -55,7 +56,7 @@ export function Recipient() {
         <Page title={each.user_id} crumbs={[{ to: '/notifications/recipients', name: t('Recipients') }]} mark={each.suppressed_at && <Status status="suppressed" />} actions={session.may('operator') && <><Suppress recipient={each} /><Erase id={each.user_id} /></>}>
           <Columns side>
             <Stack>
-              <Panel title={t('Messages')} flush>
+              <Panel title={t('Messages')} right={<Link className="link" to={`/notifications/messages?user_id=${encodeURIComponent(id)}`}>{t('Show all')}</Link>} flush>
                 <Answer query={messages}>
                   {(rows) => rows.length === 0 ? <Empty title={t('No messages yet')} /> : (
                     <ul className={classes.rows}>{rows.map((row) => (
@@ -68,7 +69,7 @@ export function Recipient() {
             </Stack>
             <Panel title={t('Facts')}>
               {each.suppressed_at && <Alert color="yellow" mb="sm" title={t('Nothing is sent to this recipient')}>{each.suppressed_reason} · <Time at={each.suppressed_at} /></Alert>}
-              <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), each.quiet_hours ? <code key="q">{JSON.stringify(each.quiet_hours)}</code> : null], [t('Not wanted'), each.opt_outs.length ? <code key="o">{JSON.stringify(each.opt_outs)}</code> : null], [t('At most'), each.caps.length ? <code key="c">{JSON.stringify(each.caps)}</code> : null], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
+              <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), listed(quietHours(each.quiet_hours))], [t('Not wanted'), listed(optOuts(each.opt_outs))], [t('At most'), listed(caps(each.caps))], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
               {Object.keys(each.fields).length > 0 && <><p className={classes.label}>{t('Fields')}</p><Json value={each.fields} /></>}
             </Panel>
           </Columns>
@@ -76,6 +77,11 @@ export function Recipient() {
       )}
     </PageOf>
   )
+}
+
+/** One a line; null: there is none. */
+function listed(lines: string[]) {
+  return lines.length ? lines.map((line) => <div key={line}>{line}</div>) : null
 }
 
 /** Nothing more to one recipient, or messages again. */

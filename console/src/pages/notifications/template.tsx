@@ -1,7 +1,7 @@
 /** A template: its texts by channel and language, shown as a recipient gets them while they are written, and a test. */
 import { Alert, Button, Group, Select, Tabs, Textarea, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { IconDeviceFloppy, IconSend } from '@tabler/icons-react'
+import { IconCheck, IconDeviceFloppy, IconSend } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
@@ -138,7 +138,7 @@ function Editor({ template }: { template: TemplateView | null }) {
           <Stack>
             {!template && <TextInput label={t('Template')} description={t('Its id, as programs name it.')} required data-autofocus value={id} onChange={(event) => setId(event.currentTarget.value)} maxLength={200} />}
             <Tabs value={channel} onChange={(value) => setChannel(value ?? 'email')}>
-              <Tabs.List mb="sm">{CHANNELS.map((each) => <Tabs.Tab key={each} value={each}>{channelName(each)}{written?.[each] ? ' ·' : ''}</Tabs.Tab>)}</Tabs.List>
+              <Tabs.List mb="sm">{CHANNELS.map((each) => <Tabs.Tab key={each} value={each} rightSection={written?.[each] ? <IconCheck size={12} aria-hidden /> : null}>{channelName(each)}{written?.[each] && <span className="hidden-label">, {t('written')}</span>}</Tabs.Tab>)}</Tabs.List>
             </Tabs>
             {(PARTS[channel] ?? []).map(([name, label, long]) => long
               ? <Textarea key={`${channel}-${name}`} label={t(label)} autosize minRows={name === 'html' ? 6 : 3} maxRows={20} spellCheck={name !== 'html'} classNames={{ input: classes.source ?? '' }} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />
