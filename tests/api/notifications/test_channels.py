@@ -157,7 +157,17 @@ async def test_signed_reports_move_messages_and_suppress_addresses(database: Dat
             "/notifications/providers/sms/events?namespace=other", data=body,
             headers={"Content-Type": "application/json"},
         )  # fmt: skip
-        assert other.status == 404
+        unsigned = await api("POST",
+            "/notifications/providers/sms/events", data=body,
+            headers={"Content-Type": "application/json"},
+        )  # fmt: skip
+        await secrets.delete(Context(database), "events")
+        broken = await report(b"the-secret-of-events")
+        # None of them tells which providers there are, and which secrets they lack.
+        said = [
+            (each.status, each.json()["code"], each.json()["detail"]) for each in (other, unsigned, broken)
+        ]
+        assert said == [(401, "bad_signature", "the report is not signed by a provider of this name")] * 3
     rows = await store.fetch("select id, status, failure_reason from sexton.messages order by id")
     assert [tuple(row) for row in rows] == [
         (delivered, "delivered", None),

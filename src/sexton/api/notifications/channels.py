@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from html import escape
 from typing import Any
@@ -10,14 +11,14 @@ from typing import Any
 from sexton.api.console import html
 from sexton.api.notifications import channel_routes as routes
 from sexton.api.operation import Answer, Call, operation
-from sexton.errors import SextonError
+from sexton.errors import NotFound
 from sexton.notifications.channels import configured
 from sexton.notifications.channels.configured import ProviderView
 from sexton.notifications.channels.file import written
 from sexton.notifications.channels.health import ChannelHealth, list_channels
 from sexton.notifications.channels.opened import opened_providers
 from sexton.notifications.channels.provider_spec import ProviderSpec
-from sexton.notifications.channels.report import IncomingReport
+from sexton.notifications.channels.report import BadSignature, IncomingReport
 from sexton.notifications.channels.trial import ProviderTrial, try_provider
 from sexton.notifications.recipients.suppression import (
     SuppressionSpec,
@@ -28,7 +29,11 @@ from sexton.notifications.recipients.suppression import (
 )
 from sexton.notifications.recipients.unsubscribe import Unsubscription, read_link, unsubscribe
 from sexton.notifications.sending.delivery import ReportTaken, take_report
+from sexton.printable import printable
 from sexton.refusal import not_found
+from sexton.security.secrets import SecretError
+
+log = logging.getLogger("sexton.api")
 
 FORM = "application/x-www-form-urlencoded"
 PROVIDER_REQUEST: dict[str, Any] = {
@@ -140,7 +145,8 @@ async def test_provider(call: Call) -> Answer:
 
 
 async def _authorise_report(call: Call) -> None:
-    """The signature is the credential: it must be made by the provider that the path names."""
+    """The signature is the credential: it must be made by the provider that the path names. Without it the
+    answer is the same whether there is such a provider, and whatever it lacks; the log tells that."""
     query = call.query(routes.ReportQuery)
     settings, request = call.services.settings, call.request
     origin = settings.public_origin() or f"{request.scope['scheme']}://{request.headers.get('host', '')}"
@@ -155,8 +161,10 @@ async def _authorise_report(call: Call) -> None:
         async with opened_providers(call.database, settings) as providers:
             found = await providers.find(query.namespace, call.path("provider"))
             request.state.report = (query.namespace, await found.provider.read_report(report))
-    except SextonError as error:
-        raise call.wrong_token(error) from None
+    except (BadSignature, NotFound, SecretError) as error:
+        name = f"{query.namespace}/{call.path('provider')}"
+        log.info("refused a report for the provider %s: %s", printable(name), printable(str(error)))
+        raise call.wrong_token(BadSignature("the report is not signed by a provider of this name")) from None
 
 
 @operation(

@@ -91,9 +91,7 @@ class TwilioProvider(HttpProvider):
         try:
             form = parse_qsl(report.body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
         except ValueError:
-            raise InvalidField(
-                "bad_form", "the report is not a form", field="body", hint="post it as Twilio does"
-            ) from None
+            raise BadSignature("the report is not a form") from None
         signed = report.url + "".join(f"{name}{value}" for name, value in sorted(form))
         right = base64.b64encode(hmac.digest(token.encode(), signed.encode(), sha1)).decode()
         if not hmac.compare_digest(right.encode(), report.headers.get("x-twilio-signature", "").encode()):
