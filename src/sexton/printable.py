@@ -15,6 +15,9 @@ _CONTROLS = re.compile(
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
+# What a formula begins with; in full width, as East Asian spreadsheets know it, too.
+_FORMULA = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
 
 def counted(number: float, thing: str, things: str | None = None) -> str:
     """`1 job`, `2,000 jobs`, `0.5 seconds`."""
@@ -30,6 +33,11 @@ def printable(text: str) -> str:
 def printable_json(text: str) -> str:
     """JSON with the controls inside its texts escaped: the same values, in harmless characters."""
     return _CONTROLS.sub(lambda found: _escaped(ord(found[0])), text)
+
+
+def cell_text(text: str) -> str:
+    """The text of a cell of CSV: what a spreadsheet would take for a formula begins with an apostrophe."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def _escaped(code: int) -> str:

@@ -27,6 +27,6 @@ function cell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const plain = typeof value === 'string' ? value : JSON.stringify(value)
-  const text = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain
+  const text = /^[=+\-@\t\r\n＝＋－＠]/.test(plain) ? `'${plain}` : plain
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -23,6 +23,7 @@ from sexton.postgres.audit_entry import State
 from sexton.postgres.estimate import MOST_EXACT, Total, expected
 from sexton.postgres.page import MOST_ROWS, Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import SHARED, Context, command, query
+from sexton.printable import cell_text
 from sexton.refusal import about
 
 # Entries that a page looks at: however few match, it costs little.
@@ -35,8 +36,6 @@ LISTS: Mapping[AuditSort, tuple[str, str, str]] = {
 }
 EXPORTED_TOGETHER = 2000
 RANGE = re.compile(r"\[(\d+),(\d+)\)")
-# What a spreadsheet takes for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 class AuditView(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,8 +272,7 @@ def csv_head() -> bytes:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-    return f"'{text}" if text.startswith(FORMULA) else text
+    return cell_text(value if isinstance(value, str) else msgspec.json.encode(value).decode())
 
 
 class Exporting(NamedTuple):

@@ -22,12 +22,14 @@ async def make(api: Api, *names: str) -> None:
 
 async def test_jobs_are_exported_page_by_page(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exports, "PAGE", 2)
-    await make(api, "a", "b", "=cmd()", "d", "e")
+    await make(api, "a", "b", "=cmd()", "d", "e", "＝cmd() x")
     lines = (await api("GET", "/export/jobs")).content.splitlines()
-    assert [json.loads(line)["name"] for line in lines] == ["a", "b", "=cmd()", "d", "e"]
+    assert [json.loads(line)["name"] for line in lines] == ["a", "b", "=cmd()", "d", "e", "＝cmd() x"]
     reply = await api("GET", "/export/jobs?format=csv&search=cmd")
     rows = list(csv.DictReader(io.StringIO(reply.content.decode())))
     assert [row["name"] for row in rows] == ["'=cmd()"]
+    reply = await api("GET", "/export/jobs?format=csv&search=x")
+    assert "'＝cmd() x" in reply.content.decode()
     assert reply.headers["Content-Disposition"] == 'attachment; filename="jobs.csv"'
     assert reply.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert (await api("GET", "/export/jobs?label=")).code == "empty"

@@ -18,6 +18,7 @@ from sexton.api.runs.runs import filter_of as runs_filter_of
 from sexton.jobs.change import find
 from sexton.jobs.read import list_jobs
 from sexton.postgres.page import Page
+from sexton.printable import cell_text
 from sexton.runs.dead_letters import list_dead
 from sexton.runs.read import list_runs
 
@@ -40,8 +41,6 @@ DEAD_COLUMNS = (
     "run_id", "job_id", "job_name", "died_at", "reason", "error_group", "error", "scheduled_at", "trigger",
     "attempt", "queue", "handler", "idempotency_key",
 )  # fmt: skip
-# A table program would take a text that begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 Read = Callable[[str | None], Awaitable[Page[Any]]]
 
@@ -142,5 +141,4 @@ def _lines(rows: Sequence[Sequence[Any]]) -> bytes:
 def _cell(value: Any) -> str:
     if value is None:
         return ""
-    shown = value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
-    return f"'{shown}" if isinstance(value, str) and shown.startswith(FORMULA) else shown
+    return cell_text(value) if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
