@@ -8,6 +8,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import asyncpg
 import msgspec
@@ -343,3 +344,24 @@ async def test_null_is_no_body_where_a_body_may_be_left_out(api: Api) -> None:
         assert null.status == without.status, one.name
     refused = await api("POST", "/jobs", data=b"null", headers=json_type)
     assert (refused.status, refused.code) == (422, "bad_type")
+
+
+@pytest.mark.parametrize("path", ["/jobs/none", "/nothing", "/jobs?limit=0", "/sign-in?x=1"])
+async def test_no_refusal_is_kept_on_its_way(api: Api, path: str) -> None:
+    """Browsers and proxies may keep a 404 that does not say so."""
+    reply = await api("GET", path)
+    assert reply.status in (404, 422)
+    assert reply.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", ["a%41", "a/b", "a?b#c", "ü"])
+async def test_the_next_page_is_of_the_same_path(api: Api, name: str) -> None:
+    path = f"/jobs/{quote(name, safe='')}"
+    assert (await api("POST", "/jobs", {"name": name, "schedule": "0 0 1 1 *"})).status == 201
+    for _ in range(2):
+        assert (await api("POST", f"{path}/run")).status == 201
+    first = await api("GET", f"{path}/runs?limit=1")
+    assert first.next is not None
+    [run] = (await api("GET", first.next)).json()
+    assert run["job_name"] == name
+    assert run["run_id"] != first.json()[0]["run_id"]

@@ -181,8 +181,7 @@ class Call:
     def next_link(self, **changes: str) -> dict[str, str]:
         """The `Link` header to the next page: this request with changed parameters."""
         query = urlencode({**self.parameters, **changes})
-        path = quote(self.request.scope["path"].replace(SLASH, "%2F"), safe="/%")
-        return {"Link": f'<{path}?{query}>; rel="next"'}
+        return {"Link": f'<{path_of(self.request)}?{query}>; rel="next"'}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -398,8 +397,13 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
     return _response(stored, operation, {"Idempotent-Replayed": "true"} if repeated else {})
 
 
+def path_of(request: Request[Any, Any, Any]) -> str:
+    """The path of a request, encoded."""
+    return quote(request.scope["path"], safe="/").replace("%00", "%2F")
+
+
 def _to_sign_in(request: Request[Any, Any, Any]) -> Response[Any]:
-    path, query = request.scope["path"].replace(SLASH, "%2F"), request.scope["query_string"].decode("latin-1")
+    path, query = path_of(request), request.scope["query_string"].decode("latin-1")
     following = f"{path}?{query}" if query else path
     more = "" if following == "/" else f"?{urlencode({'next': following})}"
     headers = {"Location": f"/sign-in{more}", "Cache-Control": "no-store", "Connection": "close"}

@@ -49,6 +49,7 @@ STATUSES = {
     "too_many_sign_ins": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_requests": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_lists": HTTPStatus.TOO_MANY_REQUESTS,
+    "too_many_at_once": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_feeds": HTTPStatus.TOO_MANY_REQUESTS,
     "provider_unavailable": HTTPStatus.BAD_GATEWAY,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
@@ -112,7 +113,7 @@ def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
         headers["WWW-Authenticate"] = "Bearer"
     if error.code in ("too_many_keys", "too_many_sign_ins"):
         headers["Retry-After"] = "60"
-    if error.code == "too_many_lists":
+    if error.code in ("too_many_lists", "too_many_at_once"):
         headers["Retry-After"] = "1"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 
@@ -129,7 +130,11 @@ def problem(
         **{name: value for name, value in more.items() if value is not None},
     }
     return Response(
-        msgspec.json.encode(body), status_code=status, media_type=MEDIA_TYPE, headers=dict(headers or {})
+        msgspec.json.encode(body),
+        status_code=status,
+        media_type=MEDIA_TYPE,
+        # Else a browser or a proxy may keep some of them, such as 404.
+        headers={"Cache-Control": "no-store", **(headers or {})},
     )
 
 

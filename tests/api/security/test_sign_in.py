@@ -83,8 +83,12 @@ def test_paths_stay_on_this_server(given: str, path: str) -> None:
 async def test_pages_lead_to_the_sign_in_and_the_api_does_not(database: Database) -> None:
     async with serve(database, Settings(api_keys=KEY)) as api:
         browser = Browser(api)
-        for path, place in (("/", "/sign-in"), ("/docs", "/sign-in?next=%2Fdocs")):
-            reply = await browser("GET", path)
+        for path, place in (
+            ("/", "/sign-in"),
+            ("/docs", "/sign-in?next=%2Fdocs"),
+            ("/jobs/a%2Fb%3Fc%2541", "/sign-in?next=%2Fjobs%2Fa%252Fb%253Fc%252541"),
+        ):
+            reply = await browser("GET", api.base + path, absolute=True)
             assert (reply.status, reply.headers["Location"]) == (303, place)
         assert (await browser("GET", "/session")).code == "no_key"
         assert (await browser("GET", "/openapi.json")).code == "no_key"
