@@ -23,6 +23,8 @@ CATCH_UP = 7_390_006
 SCRATCH_TEMPLATE = 7_390_010
 #: One `sexton bench` measures in a database: two would share the schema, and disturb each other.
 BENCH = 7_390_011
+#: One `sexton demo` makes the example data of a directory.
+DEMO = 7_390_012
 #: Requests with one Idempotency-Key run one after the other: the seed of the hash of the key.
 IDEMPOTENCY_KEY_SEED = 7_390
 #: Workers of one application join one after the other: the seed of the hash of its name.

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
+from sexton.cli.demo import example_data
 from sexton.cli.demo.example_app import app
-from sexton.cli.demo.example_data import LATER, USUAL, fill
+from sexton.cli.demo.example_data import LATER, USUAL, fill, make_example
 from sexton.content.calendar.calendar import list_calendar
 from sexton.content.releases.view import list_releases
 from sexton.engine.overview import OverviewReader
@@ -51,6 +54,23 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
     releases = (await list_releases(context)).items
     assert [(each.needs_approval, bool(each.findings)) for each in releases] == [(True, True), (False, True)]
     assert await fill(context) == 0
+
+
+async def test_what_an_interrupted_start_has_left_is_made_anew(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(example_data, "fill_notifications", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            await make_example(database, shards=64, readers=READERS)
+    context = Context(database, actor="demo")
+    assert (await list_jobs(context)).items
+    assert await make_example(database, shards=64, readers=READERS) == len(USUAL) + 1 + LATER
+    assert (await list_campaigns(context, status=None, cursor=None, limit=10)).items
+    assert await make_example(database, shards=64, readers=READERS) == 0
 
 
 async def test_the_runs_of_all_days_are_counted(database: Database) -> None:

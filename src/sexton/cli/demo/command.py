@@ -9,20 +9,16 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
+from sexton.cli.demo.directory import demo_directory
 from sexton.cli.engine.up import announce, explain
 from sexton.cli.local import with_database
 from sexton.config import Settings, load
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
 from sexton.postgres.database import Database
-from sexton.postgres.migrate import migrate
-from sexton.postgres.partitions import make_partitions
-from sexton.postgres.server import default_data_directory
-from sexton.postgres.transaction import Context
 from sexton.printable import counted
 
 APP = "sexton.cli.demo.example_app:app"
-DIRECTORY = "demo"
 
 
 def demo(
@@ -48,7 +44,7 @@ def demo(
 
     set_up_logging()
     try:
-        directory = (data or _directory()).absolute()
+        directory = (data or demo_directory()).absolute()
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         given = {"data": directory, "app": APP, "port": port, "workers": workers}
         settings = load(given)
@@ -73,15 +69,7 @@ def demo(
     return DONE
 
 
-def _directory() -> Path:
-    """The data directory of the demo, beside the default one of `sexton up`."""
-    usual = default_data_directory()
-    return usual.with_name(f"{usual.name}-{DIRECTORY}")
-
-
 async def _fill(database: Database, settings: Settings) -> int:
-    from sexton.cli.demo.example_data import fill
+    from sexton.cli.demo.example_data import make_example
 
-    await migrate(database, shards=settings.shards)
-    await make_partitions(database)
-    return await fill(Context(database, actor="demo"))
+    return await make_example(database, shards=settings.shards)

@@ -18,8 +18,14 @@ from sexton.cli.demo.example_runs import DAYS, write_past
 from sexton.jobs.create import create
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause
+from sexton.postgres import locks
+from sexton.postgres.database import Database
+from sexton.postgres.migrate import migrate
+from sexton.postgres.partitions import make_partitions
 from sexton.postgres.transaction import Context
 
+# A setting that is there while the data is being made.
+UNFINISHED = "demo_unfinished"
 # Jobs without a past: a paused one, and one for a single time.
 LATER = 2
 # name, schedule, zone, team, queue, description, seconds
@@ -42,16 +48,35 @@ USUAL = (
 )  # fmt: skip
 
 
+async def make_example(database: Database, *, shards: int, readers: int = READERS) -> int:
+    """Prepare the database and fill it. What an interrupted start has left is removed first."""
+    async with database.alone(locks.DEMO) as connection:
+        if connection is None:
+            return 0  # another process makes it
+        await migrate(database, shards=shards)
+        unfinished = database.sql("select exists (select from sexton.settings where name = $1)")
+        if await connection.fetchval(unfinished, UNFINISHED):
+            await connection.execute(f"drop schema {database.schema} cascade")
+            await migrate(database, shards=shards)
+        await make_partitions(database)
+        return await fill(Context(database, actor="demo"), readers=readers)
+
+
 async def fill(context: Context, *, readers: int = READERS) -> int:
     """Make all of it, once; how many jobs were made. A database with jobs is not changed."""
     async with context.database.connection() as connection:
         if await connection.fetchval(context.database.sql("select exists (select from sexton.jobs)")):
             return 0
         now: datetime = await context.database.time(connection)
+        begin = context.database.sql("insert into sexton.settings values ($1, 'true') on conflict do nothing")
+        await connection.execute(begin, UNFINISHED)
     made = [*await _make_usual(context, now), *await _make_troubled(context, now)]
     await write_past(context, made, {name: seconds for name, *_, seconds in USUAL}, now)
     await plan_content(context, now)
     await fill_notifications(context, now, readers)
+    async with context.database.connection() as connection:
+        end = context.database.sql("delete from sexton.settings where name = $1")
+        await connection.execute(end, UNFINISHED)
     return len(made) + LATER
 
 
