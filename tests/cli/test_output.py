@@ -74,6 +74,23 @@ def test_in_a_pipe_each_change_of_a_status_is_a_line() -> None:
     assert file.getvalue() == "r_1: pending\nr_1: running\n"
 
 
+@pytest.mark.parametrize(("terminal", "shown"), [(True, 2), (False, 1)])
+def test_a_countdown_is_shown_only_on_a_line_that_changes(terminal: bool, shown: int) -> None:
+    file = io.StringIO()
+    line = StatusLine(Console(file=file, width=40, force_terminal=terminal))
+    for countdown in (", in 2 s", ", in 1 s"):
+        line.show("r_1: the retry is at 12:00", countdown)
+    assert file.getvalue().count("r_1: the retry is at 12:00") == shown
+
+
+def test_a_terminal_that_cannot_change_a_line_gets_a_line_for_each_change() -> None:
+    file = io.StringIO()
+    line = StatusLine(Console(file=file, force_terminal=True, _environ={"TERM": "dumb"}))
+    line.show("r_1: running", ", in 2 s")
+    line.clear()
+    assert file.getvalue() == "r_1: running\n"
+
+
 def test_one_thing_and_many() -> None:
     assert [counted(number, "job") for number in (0, 1, 2000)] == ["0 jobs", "1 job", "2,000 jobs"]
     assert [counted(number, "second") for number in (1.0, 0.5)] == ["1 second", "0.5 seconds"]

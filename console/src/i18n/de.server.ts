@@ -40,6 +40,7 @@ const sentences: Readonly<Record<string, string>> = {
   'the retry is at {at}, in {time}': 'der nächste Versuch ist um {at}, in {time}',
   'its turn comes at {at}, in {time}': 'er ist um {at} an der Reihe, in {time}',
   'the quota of its namespace is {rate} per second: its turn comes at {at}, in {time}': 'das Kontingent seines Namensraums ist {rate} je Sekunde: er ist um {at} an der Reihe, in {time}',
+  'a worker is about to claim it': 'gleich nimmt ihn ein Worker',
   'all workers are busy': 'alle Worker sind beschäftigt',
   'the queue {queue} is paused': 'die Warteschlange {queue} ist pausiert',
   'the queue {queue} is paused ({reason})': 'die Warteschlange {queue} ist pausiert ({reason})',

@@ -113,21 +113,24 @@ class StatusLine:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._changes = console.is_terminal and not console.is_dumb_terminal
         self._told = ""
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, countdown: str = "") -> None:
+        """Show a status. A countdown after it is no change: only a line that changes shows it."""
+        text = text + countdown if self._changes else text
         if text == self._told:
             return
         self.clear()
         self._told = text
-        if self._console.is_terminal:
+        if self._changes:
             self._console.file.write(cut(_printable(text), width(self._console) - 1))
             self._console.file.flush()
         else:
             write(self._console, text, "dim")
 
     def clear(self) -> None:
-        if self._told and self._console.is_terminal:
+        if self._told and self._changes:
             self._console.file.write("\r\x1b[2K")  # clear the line
             self._console.file.flush()
         self._told = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 from asyncpg import Record
@@ -22,6 +22,9 @@ from sexton.targets.table import how_to_serve
 
 # The fields that a node reports with every heartbeat.
 TOLD = ("skew_ms", "lag_ms", "fenced", "fires", "elector", "elector_ok", "elector_error")
+
+# A worker that has room claims a run by then, also behind a pooler.
+CLAIMED_WITHIN = timedelta(seconds=2)
 
 # Runs with these triggers are delayed only by the quota of their namespace; others may be spread out.
 QUOTA_TRIGGERS = (Trigger.SCHEDULE, Trigger.MANUAL)
@@ -75,7 +78,10 @@ class Situation:
                 )
             return f"its turn comes at {iso(available, 'seconds')}, in {span(available - self.now)}"
         wanted = worker_wanted(self.nodes, row)
-        return self._paused(row) or wanted or self._limit(row) or "all workers are busy"
+        cause = self._paused(row) or wanted or self._limit(row)
+        if cause is None and available is not None and self.now - available < CLAIMED_WITHIN:
+            return "a worker is about to claim it"
+        return cause or "all workers are busy"
 
     def _paused(self, row: Record) -> str | None:
         queue = self.queues.get(row["queue"])

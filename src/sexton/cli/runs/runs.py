@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without it: all runs that match the filters.")]
 ENDED = ("success", "dead", "cancelled", "expired")
+# What a run waits for may end with how long that takes.
+COUNTDOWN = ", in "
 # Of a log that is followed, so many lines are read at a time.
 LINES = 1000
 
@@ -118,7 +120,8 @@ def wait_for(client: Client, run: str, timeout: float | None, as_json: bool) -> 
             write(console(error=True), f"{run} has not ended: {found['status']}", "yellow")
             return NOT_DONE
         if not as_json:
-            line.show(f"{run}: {found['waiting_for'] or found['status']}")
+            waiting, *countdown = (found["waiting_for"] or found["status"]).rsplit(COUNTDOWN, 1)
+            line.show(f"{run}: {waiting}", "".join(f"{COUNTDOWN}{each}" for each in countdown))
         clock.block(POLL_SECONDS)
         found = client.ask(routes.GET_RUN, run)
     line.clear()
