@@ -270,7 +270,9 @@ async def test_what_only_makes_it_slower_is_a_warning(database: Database) -> Non
 async def test_metrics_and_cluster(database: Database) -> None:
     async with serve(database, Settings(), Process()) as api:
         await api("POST", "/jobs", HOURLY)
-        text = (await api("GET", "/metrics")).content.decode()
+        metrics = await api("GET", "/metrics")
+        assert metrics.headers["Content-Type"].count("charset=") == 1
+        text = metrics.content.decode()
         assert 'sexton_cluster_jobs{status="active"} 1.0' in text
         assert "sexton_cluster_shards_led 0.0" in text
         assert (await api("GET", "/cluster")).json()["counts"]["jobs"] == {"active": 1}

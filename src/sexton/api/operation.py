@@ -471,8 +471,14 @@ async def _nothing() -> AsyncIterator[bytes]:
 def _streamed(answer: Answer, operation: Operation, method: str) -> Response[Any]:
     body = answer.body if method != "HEAD" else _nothing()
     headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", **answer.headers}
-    media_type = headers.pop("Content-Type", operation.media_type)
+    media_type = _media_type(headers, operation)
     return Stream(body, status_code=answer.status or operation.status, headers=headers, media_type=media_type)
+
+
+def _media_type(headers: dict[str, str], operation: Operation) -> str:
+    """Taken out of the headers. Litestar adds the charset of a text, also where it stands already."""
+    media_type = headers.pop("Content-Type", operation.media_type)
+    return media_type.removesuffix("; charset=utf-8") if media_type.startswith("text/") else media_type
 
 
 def _response(
@@ -487,5 +493,5 @@ def _response(
         status_code=stored.status,
         headers=headers,
         cookies=list(cookies),
-        media_type=headers.pop("Content-Type", operation.media_type),
+        media_type=_media_type(headers, operation),
     )
