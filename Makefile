@@ -35,12 +35,20 @@ define make_venv
 	  echo "Making $(VENV) with $$($(PYTHON) --version)"; $(PYTHON) -m venv --clear $(VENV); }
 endef
 
+# pip shows nothing of what a build prints.
+define say_console
+	@test -e src/sexton/api/static/console/index.html || { \
+	  echo "make: the console was not built, so the api shows a plain page; everything else works" >&2; \
+	  echo "make: is there a way to npm's registry? make console tries again, and says what is wrong" >&2; }
+endef
+
 PIP := $(BIN)/python -m pip install --disable-pip-version-check
 
 $(STAMP): pyproject.toml $(LOCK)
 	$(make_venv)
 	$(PIP) --require-hashes -r $(LOCK)
 	$(PIP) --no-deps --no-build-isolation -e .
+	$(say_console)
 	@touch $(READY) $@
 
 $(READY): pyproject.toml $(RUN_LOCK)
@@ -48,6 +56,7 @@ $(READY): pyproject.toml $(RUN_LOCK)
 	@echo "Installing what Sexton needs to run into $(VENV), once; this takes a minute or two"
 	$(PIP) --require-hashes -r $(RUN_LOCK)
 	$(PIP) --quiet --no-deps --no-build-isolation -e .
+	$(say_console)
 	@touch $@
 
 up: $(READY) ## start Sexton on this machine
@@ -71,7 +80,7 @@ search: $(STAMP) ## look for faults in schedules with many new random examples (
 chaos: $(STAMP) ## kill, stop, cut and restart for 25 minutes, and check the books (ARGS="leader_killed")
 	$(BIN)/python -m tests.faults.chaos $(ARGS)
 
-console: $(STAMP) ## build the web console into the package, if its source has changed
+console: $(READY) ## build the web console into the package, if its source has changed
 	$(BIN)/python hatch_build.py
 
 console-types: $(STAMP) ## write the types of the console's API client from the OpenAPI document
