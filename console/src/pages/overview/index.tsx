@@ -17,6 +17,7 @@ import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { useNow } from '@/parts/Time'
+import { punctuality } from './punctuality'
 import classes from './Overview.module.css'
 
 export default function Overview() {
@@ -153,7 +154,7 @@ function Tallies({ data }: { data: Figures }) {
                   <Link to={`/runs?${column.query}&since=${encodeURIComponent(tally.since)}`} aria-label={`${name}, ${t(column.name)}: ${number(tally[column.of])}`}>{number(tally[column.of])}</Link>
                 </td>
               ))}
-              <td><span className="num quiet">{tally.fired > 0 ? `${number((tally.on_time / tally.fired) * 100, 1)} %` : '–'}</span></td>
+              <td><span className="num quiet">{punctuality(tally)}</span></td>
             </tr>
           ))}
         </tbody>
