@@ -41,6 +41,15 @@ def test_overview_names_every_command(sexton: Sexton, arguments: tuple[str, ...]
     assert max(map(len, result.out.splitlines())) <= 80
 
 
+def test_the_overview_breaks_no_name_of_a_command(sexton: Sexton) -> None:
+    assert not re.search("-$", sexton("--help").out, re.MULTILINE)
+
+
+def test_a_namespace_is_no_option_but_a_variable(sexton: Sexton) -> None:
+    refused = sexton("jobs", "list", "--namespace", "billing")
+    assert (refused.code, "SEXTON_NAMESPACE=… before it" in refused.err) == (2, True)
+
+
 PARTS = [(group, verb) for group in GROUPS for verb in GROUPS[group].commands]
 
 

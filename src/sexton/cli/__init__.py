@@ -74,7 +74,7 @@ def run(tokens: list[str]) -> int:
     try:
         result = app()(tokens, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        hint = f"sexton {_command_of(tokens)}--help shows what it takes"
+        hint = _usage_hint(error, tokens)
         show_usage_error(_usage_message(error), hint, as_json="--json" in tokens)
         return REFUSED
     except RefusedError as refused:
@@ -94,6 +94,14 @@ def _usage_message(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         return f"one argument too many: {error.unused_tokens[0]}"
     return str(error)
+
+
+def _usage_hint(error: CycloptsError, tokens: list[str]) -> str:
+    from cyclopts import UnknownOptionError
+
+    if isinstance(error, UnknownOptionError) and error.token.keyword == "--namespace":
+        return "the namespace of a command is SEXTON_NAMESPACE=… before it"
+    return f"sexton {_command_of(tokens)}--help shows what it takes"
 
 
 def _command_of(tokens: list[str]) -> str:
@@ -130,7 +138,11 @@ def _overview() -> str:
     commands = "\n".join(f"  {name:<9}{command.summary}" for name, command in COMMANDS.items())
     groups = "\n".join(
         textwrap.fill(
-            ", ".join(group.commands), 79, initial_indent=f"  {name:<12}", subsequent_indent=" " * 14
+            ", ".join(group.commands),
+            79,
+            initial_indent=f"  {name:<12}",
+            subsequent_indent=" " * 14,
+            break_on_hyphens=False,
         )
         for name, group in GROUPS.items()
     )
@@ -146,13 +158,13 @@ Commands of several parts, like sexton jobs list:
 {groups}
 
 Options:
-  --help     Show this, or what a command takes: sexton COMMAND --help
-  --version  Show the version.
+  --help                Show this; of a command: sexton COMMAND --help
+  --version             Show the version.
   --install-completion  Complete commands and options with the Tab key.
 
 Environment:
-  SEXTON_URL      The server. Default: the one running on this machine.
-  SEXTON_API_KEY  The key it needs, if it needs one.
+  SEXTON_URL        The server. Default: the one running on this machine.
+  SEXTON_API_KEY    The key it needs, if it needs one.
   SEXTON_NAMESPACE  Whose jobs, where the key may see several namespaces.
 
 Exit codes:

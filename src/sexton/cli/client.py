@@ -235,7 +235,8 @@ def find_own_url() -> str:
         raise Unavailable(
             "other_user",
             f"the server at {url} is run by {_name_of(user)}, not by you",
-            hint=f"start your own with: sexton up    or, to use that one: SEXTON_URL={url}",
+            hint="start your own with: sexton up    or, with a key of that one:"
+            f" SEXTON_URL={url} SEXTON_API_KEY=…",
         )
     return url
 

@@ -155,6 +155,23 @@ def test_stop_ends_it(running: Running, data: Path) -> None:
     assert (again.returncode, again.stderr) == (1, f"no sexton up runs on {data}\n")
 
 
+def test_stop_names_a_demo_that_runs(data: Path) -> None:
+    demo = data.with_name("sexton-demo")
+    running = Running(demo)
+    try:
+        running.address()
+        stopped = subprocess.run(
+            [str(INSTALLED), "stop"],
+            env={**os.environ, "XDG_DATA_HOME": str(data.parent)},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (stopped.returncode, stopped.stderr) == (
+            1, f"no sexton up runs on {data.with_name('sexton')}\n  a demo does: sexton stop --data {demo}\n"
+        )  # fmt: skip
+    finally:
+        running.close()
+
+
 def test_an_application_that_runs_by_itself_gets_an_api(data: Path, tmp_path: Path) -> None:
     """What the command line advises is done, and then it works."""
     (tmp_path / "embedded.py").write_text(
@@ -214,7 +231,7 @@ def test_up_and_down(running: Running, data: Path) -> None:
     )
     assert second.returncode == 0
     assert f"already running on {data}: process {running.process.pid}, {address}" in second.stdout
-    assert f"sexton stop --data {data}    stops it\n" in second.stdout
+    assert f"sexton stop --data {data}  stops it\n" in second.stdout
 
     assert running.interrupt() == 0
     assert running.children() == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 
 from sexton import clock
 from sexton.cli import DONE, NOT_DONE
+from sexton.cli.demo.directory import demo_directory
 from sexton.cli.output import console, write
 from sexton.engine.up.directory import DataDirectory
 from sexton.errors import Unavailable
@@ -41,6 +43,11 @@ def stop(
         clock.block(POLL_SECONDS)
     if asked is None:
         write(console(error=True), f"no sexton up runs on {path}")
+        demo = demo_directory()
+        if data is None and demo.exists():
+            with DataDirectory(demo).lock() as owner:
+                if owner is not None:
+                    write(console(error=True), f"  a demo does: sexton stop --data {shlex.quote(str(demo))}")
         return NOT_DONE
     write(console(), f"process {asked} has stopped")
     return DONE

@@ -81,10 +81,12 @@ def up(
         return REFUSED if isinstance(error, InvalidField) else NOT_DONE
     if other is not None:
         where = f" on {_short(other.data)}" if other.data else ""
+        shows, stops = f"{command(other.address)} status", _stopping(other)
+        width = max(len(shows), len(stops))
         print(
             f"Sexton is already running{where}: process {other.pid}, {_where(other)}\n"
-            f"  {command(other.address)} status    shows how it is\n"
-            f"  {_stopping(other)}    stops it"
+            f"  {shows:<{width}}  shows how it is\n"
+            f"  {stops:<{width}}  stops it"
         )
     else:
         logging.getLogger("sexton").info("stopped")  # print would fail if the terminal is gone
