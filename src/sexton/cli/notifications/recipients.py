@@ -65,9 +65,9 @@ Recipient = Annotated[
 def suppress(
     ask: Ask, recipient: Recipient = None, /, *, dry_run: many.DryRun = False, yes: Yes = False
 ) -> int:
-    """Send nothing to recipients any more, on any channel, not even what is scheduled.
+    """Send nothing to recipients any more, on any channel.
 
-    One by the id, or all that a filter means, once you have seen how many they are.
+    Not even what is scheduled. One by the id, or all that a filter means, once you have seen how many they are.
     The reason is kept with them.
     """
     return _act(ask, "suppress", recipient, yes=yes, dry_run=dry_run)
