@@ -67,8 +67,8 @@ def suppress(
 ) -> int:
     """Send nothing to recipients any more, on any channel.
 
-    Not even what is scheduled. One by the id, or all that a filter means, once you have seen how many they are.
-    The reason is kept with them.
+    Not even what is scheduled. One by the id, or all that a filter means, once you
+    have seen how many they are. The reason is kept with them.
     """
     return _act(ask, "suppress", recipient, yes=yes, dry_run=dry_run)
 
