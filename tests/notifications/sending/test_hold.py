@@ -69,6 +69,11 @@ def test_a_channel_that_is_not_possible_is_passed_over() -> None:
     assert (found.channel_index, found.passed[0].reason) == (1, "it bounced")
 
 
+def test_an_address_of_a_channel_of_ones_own_is_suppressed_as_it_is_written() -> None:
+    chat = BASE._replace(channels=["chat"], addresses={"chat": "U02ABC"})
+    assert isinstance(decided(chat, suppressed={("chat", "U02ABC"): "asked"}), Suppressed)
+
+
 def test_quiet_hours_of_the_recipient_come_before_those_of_the_namespace() -> None:
     assert decided(quiet_hours=NIGHT).until == datetime(2027, 3, 2, 8, tzinfo=UTC)
     own = BASE._replace(quiet_hours='{"start": "01:00", "end": "02:00"}')

@@ -16,11 +16,16 @@ from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejec
 from sexton.notifications.message import create_message, create_messages
 from sexton.notifications.model import Urgency
 from sexton.notifications.read import NotificationView, get_message
+from sexton.notifications.recipients.export import export_recipient
 from sexton.notifications.recipients.recipient import (
+    erase_recipient,
     put_recipient,
     suppress_recipient,
     unsuppress_recipient,
 )
+from sexton.notifications.recipients.suppression import SuppressionSpec, put_suppression
+from sexton.notifications.sending.due import find_suppressed
+from sexton.notifications.sending.hold import DueMessage
 from sexton.notifications.spec import (
     ChannelStep,
     FrequencyCap,
@@ -55,6 +60,23 @@ async def shown(context: Context, ref: str) -> NotificationView:
 
 async def kinds(context: Context, ref: str) -> list[str]:
     return [line.kind for line in (await why(context, ref)).lines]
+
+
+async def test_what_is_suppressed_of_a_channel_of_ones_own_is_found_exported_and_erased(
+    context: Context,
+) -> None:
+    await ann(context, addresses={"chat": "U02ABC"})
+    for channel, address in (("chat", "U02ABC"), ("email", "Ann@Example.org")):
+        await put_suppression(context, channel, address, SuppressionSpec(reason="asked"))
+    due = DueMessage(
+        ["chat", "email"], 0, None, None, AT, None, "ann", None, None, None, None,
+        {"chat": "U02ABC", "email": "Ann@example.org"},
+    )  # fmt: skip
+    found = await find_suppressed(context, [due])
+    assert set(found) == {("chat", "U02ABC"), ("email", "ann@example.org")}
+    shown = (await export_recipient(context, "ann")).suppressions
+    assert sorted(each["channel"] for each in shown) == ["chat", "email"]
+    assert (await erase_recipient(context, "ann")).rows["suppressions"] == 2
 
 
 async def test_a_suppressed_recipient_gets_nothing_on_any_channel(

@@ -8,6 +8,7 @@ import msgspec
 
 from sexton.notifications.read import NotificationView, list_messages
 from sexton.notifications.recipients.recipient import RecipientView, get_recipient
+from sexton.notifications.recipients.suppression import normal_address
 from sexton.postgres.transaction import Context, query
 from sexton.refusal import about
 
@@ -30,9 +31,13 @@ async def export_recipient(context: Context, user_id: str) -> RecipientExport:
     recipient = await get_recipient(context, user_id)
     page = await list_messages(context, user_id=user_id, limit=MOST_MESSAGES)
     pairs = [
-        (channel, address.lower())
-        for channel, address in (("email", recipient.email), ("sms", recipient.phone))
-        if address
+        (channel, normal_address(channel, address))
+        for channel, address in {
+            "email": recipient.email,
+            "sms": recipient.phone,
+            **recipient.addresses,
+        }.items()
+        if isinstance(address, str)
     ]
     rows = await context.fetch(
         "messages/find_suppressed",

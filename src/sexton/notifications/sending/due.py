@@ -11,6 +11,7 @@ import asyncpg
 import msgspec
 
 from sexton.notifications.model import MessageStatus
+from sexton.notifications.recipients.suppression import normal_address
 from sexton.notifications.sending.hold import CapKey, Circumstances, DueMessage, cap_keys
 from sexton.postgres.jsonb import json_value
 from sexton.postgres.transaction import Context
@@ -70,7 +71,7 @@ def _addresses(row: asyncpg.Record, channels: Sequence[str]) -> dict[str, Any]:
 async def find_suppressed(context: Context, due: Sequence[DueMessage]) -> dict[tuple[str, str], str]:
     """The suppressed addresses of a batch, with reasons."""
     pairs = {
-        (channel, address.lower())
+        (channel, normal_address(channel, address))
         for message in due
         for channel, address in message.addresses.items()
         if isinstance(address, str) and channel != "in_app"

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sexton.notifications.recipients.quiet import Ranges, instant, open_from, quiet_until, ranges_of
+from sexton.notifications.recipients.suppression import normal_address
 from sexton.notifications.spec import FrequencyCap, OptOut
 from sexton.schedules.wall import DAY, weekday_of
 from sexton.schedules.zone import EPOCH, Zone, zone
@@ -200,7 +201,7 @@ def _unreachable(
     if opt_outs and (reason := _unwanted(opt_outs, channel, message.topic)):
         return reason
     if circumstances.suppressed and isinstance(address, str):
-        return circumstances.suppressed.get((channel, address.lower()))
+        return circumstances.suppressed.get((channel, normal_address(channel, address)))
     return None
 
 

@@ -31,7 +31,9 @@ picked as materialized (
                     and not exists (
                         select from sexton.suppressions as suppression
                         where suppression.namespace = :namespace and suppression.channel = way.name
-                            and suppression.address = case way.name when 'email' then lower(one.email) when 'sms' then one.phone end
+                            and suppression.address = case way.name
+                                when 'email' then lower(one.email) when 'sms' then one.phone else one.addresses ->> way.name
+                            end
                     )
                     and not exists (
                         select from jsonb_array_elements(one.opt_outs) as choice

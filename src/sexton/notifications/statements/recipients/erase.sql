@@ -1,6 +1,6 @@
 -- Remove all data of a person; returns the number of rows of each table. Timers are locked before messages, as everywhere.
 with who as materialized (
-    select email, phone from sexton.recipients where namespace = :namespace and user_id = :user_id
+    select email, phone, addresses from sexton.recipients where namespace = :namespace and user_id = :user_id
 ),
 own as materialized (
     select id, address from sexton.messages where namespace = :namespace and user_id = :user_id
@@ -45,8 +45,10 @@ suppressed as (
         and address in (
             select lower(email) from who union all select phone from who
             union all
-            select lower(given.value)
-            from own, jsonb_each_text(own.address) as given
+            select kept.value from who, jsonb_each_text(who.addresses) as kept
+            union all
+            select written
+            from own, jsonb_each_text(own.address) as given, lateral (values (given.value), (lower(given.value))) as way (written)
         )
     returning 1
 ),
