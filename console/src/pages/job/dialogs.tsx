@@ -1,6 +1,6 @@
 import { Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { call } from '@/api/client'
+import { call, newKey } from '@/api/client'
 import type { Backfill as Backfilled, JobView } from '@/api/schema'
 import { t, tn } from '@/i18n'
 import { Dialog } from '@/parts/Dialog'
@@ -57,7 +57,8 @@ export function Backfill({ job, open, close, done }: Props) {
   const [start, setStart] = useState('')
   const [end, setEnd] = useState('')
   const [rate, setRate] = useState<number | string>('')
-  const [preview, setPreview] = useState<Backfilled | null>(null)
+  // If the answer is lost, sending the same once more makes no second runs.
+  const [preview, setPreview] = useState<(Backfilled & { key: string }) | null>(null)
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
   const send = async (dry_run: boolean) => {
@@ -65,8 +66,8 @@ export function Backfill({ job, open, close, done }: Props) {
     setError(null)
     try {
       const body = { start: instant(start) ?? '', end: instant(end) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
-      const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body })
-      if (dry_run) setPreview(answer)
+      const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body, ...(preview && { idempotencyKey: preview.key }) })
+      if (dry_run) setPreview({ ...answer, key: newKey() })
       else {
         tell(tn('{count} run was made', '{count} runs were made', answer.run_ids.length))
         setPreview(null)
@@ -90,7 +91,7 @@ export function Backfill({ job, open, close, done }: Props) {
         <Group grow mt="md" align="start">
           <TextInput type="datetime-local" label={t('From')} required value={start} onChange={changed(setStart)} data-autofocus />
           <TextInput type="datetime-local" label={t('To')} required value={end} onChange={changed(setEnd)} />
-          <NumberInput label={t('Runs per second')} placeholder={t('all at once')} min={0.001} value={rate} onChange={setRate} />
+          <NumberInput label={t('Runs per second')} placeholder={t('all at once')} min={0.001} value={rate} onChange={(value) => { setRate(value); setPreview(null) }} />
         </Group>
         {preview && (
           <Alert mt="md" title={tn('{count} occurrence would run', '{count} occurrences would run', preview.scheduled_at.length)}>
