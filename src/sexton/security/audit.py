@@ -29,11 +29,7 @@ from sexton.refusal import about
 # Entries that a page looks at: however few match, it costs little.
 LOOKED_AT = 10_000
 AuditSort = Literal["at", "-at"]
-# Entries of a namespace, of a job, and of several namespaces.
-LISTS: Mapping[AuditSort, tuple[str, str, str]] = {
-    "-at": ("audit/list", "audit/list_of_job", "audit/list_every"),
-    "at": ("audit/list_oldest", "audit/list_of_job_oldest", "audit/list_every_oldest"),
-}
+LISTS: Mapping[AuditSort, str] = {"-at": "audit/list", "at": "audit/list_oldest"}
 EXPORTED_TOGETHER = 2000
 RANGE = re.compile(r"\[(\d+),(\d+)\)")
 
@@ -137,7 +133,8 @@ async def list_entries(
     statement, asked = _listed(context, chosen, sort, shared=shared, every=every)
     if cursor is not None:
         asked["at"], asked["id"] = decode_cursor(cursor, tuple[datetime, Number])
-    rows = await context.fetch(statement, look=LOOKED_AT, limit=limit + 1, **asked)
+    async with context.planned_anew():
+        rows = await context.fetch(statement, look=LOOKED_AT, limit=limit + 1, **asked)
     page = make_page([(_cursor(row), view(row)) for row in rows if row["matches"]], limit)
     if page.cursor is None and rows and rows[-1]["place"] == LOOKED_AT:
         return Page(page.items, _cursor(rows[-1]))
@@ -173,13 +170,16 @@ def _listed(
     """The statement that lists these entries, and its parameters for the first page."""
     # The place where the list begins, and the instant where it ends.
     start, end = ("since", "until") if sort == "at" else ("until", "since")
-    asked = {"at": getattr(chosen, start), "id": 0, end: getattr(chosen, end), **chosen.parameters()}
-    of_namespace, of_job, of_all = LISTS[sort]
-    if chosen.job_id is not None:
-        return of_job, {**asked, "namespace": context.namespace, "job_id": chosen.job_id}
-    if shared or every:
-        return of_all, {**asked, "namespaces": seen_by(context, shared=shared, every=every)}
-    return of_namespace, {**asked, "namespace": context.namespace}
+    several = (shared or every) and chosen.job_id is None
+    return LISTS[sort], {
+        "namespace": None if several else context.namespace,
+        "namespaces": seen_by(context, shared=shared, every=every) if several else None,
+        "job_id": chosen.job_id,
+        "at": getattr(chosen, start),
+        "id": 0,
+        end: getattr(chosen, end),
+        **chosen.parameters(),
+    }
 
 
 async def list_changes(

@@ -4,7 +4,6 @@ select
     -- include: audit_view
     , entry.place, (
     -- include: audit_filter
-    and (:namespaces::text[] is null or entry.namespace = any (:namespaces))
     and (:job_id::bigint is null or entry.job_id = :job_id or entry.jobs @> :job_id::bigint)
     and entry.at >= coalesce(:since::timestamptz, '-infinity')
     and entry.at < coalesce(:until::timestamptz, 'infinity')
