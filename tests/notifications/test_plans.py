@@ -58,10 +58,15 @@ async def ledger(request: pytest.FixtureRequest, database: Database) -> Database
     return database
 
 
+# Statements that are planned for each call.
+PLANNED_ANEW = {"messages/list", "messages/list_oldest"}
+
+
 async def read(database: Database, name: str, table: str = "messages", **parameters: Any) -> int:
     async with database.connection() as connection:
         # As after many calls, when PostgreSQL plans without looking at the arguments.
-        await connection.execute("set plan_cache_mode = force_generic_plan")
+        mode = "force_custom_plan" if name in PLANNED_ANEW else "force_generic_plan"
+        await connection.execute(f"set plan_cache_mode = {mode}")
         plan = await explain(connection, *database.prepared(name, namespace=NAMESPACE, **parameters))
     return sum(rows_read(plan, table).values())
 
@@ -130,10 +135,10 @@ async def test_a_slice_reads_a_slice_of_the_recipients(ledger: Database) -> None
 @pytest.mark.parametrize(
     ("name", "of"),
     [
-        ("list", {"campaign_id": None, "place": 2**63 - 1}),
-        ("list_oldest", {"campaign_id": None, "place": 0}),
-        ("list_of_recipient", {"campaign_id": None, "user_id": "u7", "place": 2**63 - 1}),
-        ("list_of_recipient_oldest", {"campaign_id": None, "user_id": "u7", "place": 0}),
+        ("list", {"campaign_id": None, "user_id": None, "place": 2**63 - 1}),
+        ("list_oldest", {"campaign_id": None, "user_id": None, "place": 0}),
+        ("list", {"campaign_id": None, "user_id": "u7", "place": 2**63 - 1}),
+        ("list_oldest", {"campaign_id": None, "user_id": "u7", "place": 0}),
         ("list_of_campaign", {"campaign_id": 7, "place": ""}),
         ("list_of_campaign_last", {"campaign_id": 7, "place": "z"}),
     ],

@@ -50,7 +50,7 @@ class MessageFilter:
             "statuses": self.statuses,
             "template_id": self.template_id,
             "campaign_id": self.campaign,
-            **({} if self.user_id is None else {"user_id": self.user_id}),
+            **({} if self.by_recipient else {"user_id": self.user_id}),
         }
 
 
@@ -85,12 +85,8 @@ class MessageOrder:
                 return cls("messages/list_of_campaign", True, "")
             return cls("messages/list_of_campaign_last", True, LAST_CHARACTER)
         if wanted == LATEST:
-            statement = "messages/list_of_recipient" if chosen.user_id is not None else "messages/list"
-            return cls(statement, False, LAST_NUMBER)
-        statement = (
-            "messages/list_of_recipient_oldest" if chosen.user_id is not None else "messages/list_oldest"
-        )
-        return cls(statement, False, 0)
+            return cls("messages/list", False, LAST_NUMBER)
+        return cls("messages/list_oldest", False, 0)
 
     def place(self, cursor: str | None) -> int | str:
         """The start of a page."""

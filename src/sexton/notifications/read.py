@@ -107,13 +107,14 @@ async def list_chosen(
     """A page that has read enough may not be full, or empty, and yet have a cursor. Inside a query."""
     order = MessageOrder.of(chosen, sort)
     most = MOST_READ if chosen.searching else limit + 1
-    rows = await context.fetch(
-        order.statement,
-        place=order.place(cursor),
-        most=most,
-        limit=limit + 1,
-        **chosen.parameters(),
-    )
+    async with context.planned_anew():
+        rows = await context.fetch(
+            order.statement,
+            place=order.place(cursor),
+            most=most,
+            limit=limit + 1,
+            **chosen.parameters(),
+        )
     places = {row["id"]: order.cursor(row) for row in rows if row["meant"]}
     shown = {row["id"]: view_of(row) for row in await rows_of(context, [*places])}
     page = make_page([(place, shown[each]) for each, place in places.items() if each in shown], limit)

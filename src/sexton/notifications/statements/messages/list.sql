@@ -1,9 +1,10 @@
--- Messages of a namespace, the latest first. Reads the next :most of them, and returns those that match the
--- filter, and the last one that was read: the next page begins after it.
+-- Messages of a namespace, or of a recipient, the latest first. Reads the next :most of them, and returns those that match the
+-- filter, and the last one that was read: the next page begins after it. Planned anew for
+-- every call: each finds its index.
 with next as (
     select id, user_id, status, campaign_id, template_id, due_at
     from sexton.messages
-    where namespace = :namespace and id < :place
+    where namespace = :namespace and (:user_id::text is null or user_id = :user_id) and id < :place
     order by id desc
     limit :most
 ),
