@@ -114,7 +114,7 @@ def test_messages_are_sorted_and_called_off_after_a_count(visit: Visit, server: 
     page.get_by_role("button", name="Cancel", exact=True).click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("2 messages", exact=True)).to_be_visible()
-    expect(dialog.get_by_text("ann, bob")).to_be_visible()
+    expect(dialog.get_by_text("hello → ann, hello → bob")).to_be_visible()
     done = dialog.get_by_role("button", name="Cancel · 2 messages")
     expect(done).to_be_disabled()
     dialog.get_by_role("textbox", name="Reason").fill("a wrong date")
