@@ -27,3 +27,13 @@ export function errorAt(error: unknown, name: string): string | undefined {
   if (!(error instanceof ApiError) || error.field?.split('.')[0] !== name) return undefined
   return [error.message, error.hint].filter(Boolean).join(' · ')
 }
+
+/** A value, or the error of a field that keeps it from being made. */
+export function attempted<T>(make: () => T): [T | null, FieldError | null] {
+  try {
+    return [make(), null]
+  } catch (error) {
+    if (error instanceof FieldError) return [null, error]
+    throw error
+  }
+}

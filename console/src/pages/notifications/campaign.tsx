@@ -19,7 +19,7 @@ import { Answer, Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
-import { minutesOf, partsOf, zonesAt } from './pace'
+import { doneShare, minutesOf, partsOf, zonesAt } from './pace'
 import classes from './Notifications.module.css'
 
 const GOING = new Set(['scheduled', 'preparing', 'prepared', 'sending', 'waiting'])
@@ -29,7 +29,7 @@ export function Campaign() {
   const path = { campaign: id }
   const asked = useQuery({ queryKey: ['campaigns', id], queryFn: () => call('GET /campaigns/{campaign}', { path }), refetchInterval: ({ state }) => (state.data && GOING.has(state.data.status) ? 2000 : false) })
   const going = asked.data !== undefined && GOING.has(asked.data.status)
-  const progress = useQuery({ queryKey: ['campaigns', id, 'progress'], queryFn: () => call('GET /campaigns/{campaign}/progress', { path }), refetchInterval: going ? 10_000 : false })
+  const progress = useQuery({ queryKey: ['campaigns', id, 'progress'], queryFn: () => call('GET /campaigns/{campaign}/progress', { path }), refetchInterval: ({ state }) => (!going ? false : state.data?.minutes.length ? 10_000 : 2000) })
   return (
     <PageOf query={asked} list={{ to: '/notifications/campaigns', name: t('Campaigns') }}>
       {(campaign) => (
@@ -71,7 +71,7 @@ const PARTS: [keyof CampaignCounts, string, string][] = [['sent', 'Sent', 'good'
 /** One bar of everything, and what its parts are. */
 function Standing({ campaign }: { campaign: CampaignView }) {
   const { counts } = campaign
-  const share = counts.total ? ((counts.total - counts.left) / counts.total) * 100 : 0
+  const share = doneShare(counts)
   return (
     <Panel>
       <div className={classes.standing}>
@@ -260,7 +260,8 @@ function Effect({ campaign, check, now }: { campaign: CampaignView; check: Campa
     <>
       {now ? tn('It goes out at once to {count} recipient', 'It goes out at once to {count} recipients', count) : tn('It goes out at its time to {count} recipient', 'It goes out at its time to {count} recipients', count)}{!check.whole && <> {t('at least')}</>}
       {check.unreachable > 0 && <>, {tn('{count} cannot be reached', '{count} cannot be reached', check.unreachable)}</>}
-      {check.incomplete > 0 && <>, {tn('{count} lacks a variable', '{count} lack a variable', check.incomplete)}</>}.
+      {check.incomplete > 0 && <>, {tn('{count} lacks a variable', '{count} lack a variable', check.incomplete)}</>}
+      {check.unknown > 0 && <>, {tn('{count} of the list is no recipient', '{count} of the list are no recipients', check.unknown)}</>}.
       {first > 0 && <> {tn('{count} goes first; then it waits for your word.', '{count} go first; then it waits for your word.', first)}</>}
       {timed(campaign) && <> {now ? t('Its time counts no more:') : t('Its time:')} {campaign.send_at ? <Time at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)}.</>}
       {' '}{t('What has gone out is not taken back.')}

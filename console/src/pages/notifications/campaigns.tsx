@@ -16,18 +16,15 @@ import { Time } from '@/parts/Time'
 import { CampaignStatus, localTime } from './campaign'
 import { campaignAction } from './many'
 import { NewCampaignButton } from './new-campaign'
-
-export function doneShare({ counts }: Pick<CampaignView, 'counts'>): number {
-  return counts.total ? ((counts.total - counts.left) / counts.total) * 100 : 0
-}
+import { doneOf, doneShare } from './pace'
 
 function Bar({ campaign }: { campaign: CampaignView }) {
   const { counts } = campaign
   if (counts.total === 0) return <span className="quiet">–</span>
   return (
     <div style={{ display: 'flex', alignItems: 'center', gap: 8 }}>
-      <Progress value={doneShare(campaign)} w={96} style={{ flex: 'none' }} color={campaign.status === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: counts.total - counts.left, total: counts.total })} />
-      <span className="num">{number(counts.total - counts.left)}/{number(counts.total)}</span>
+      <Progress value={doneShare(counts)} w={96} style={{ flex: 'none' }} color={campaign.status === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: doneOf(counts), total: counts.total })} />
+      <span className="num">{number(doneOf(counts))}/{number(counts.total)}</span>
     </div>
   )
 }

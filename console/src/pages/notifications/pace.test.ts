@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { minutesOf, partsOf, zonesAt } from './pace'
+import { doneShare, minutesOf, partsOf, zonesAt } from './pace'
 
 describe('the minutes of a campaign', () => {
   it('have no holes', () => {
@@ -28,4 +28,10 @@ describe('the zones of a wave', () => {
     expect(zonesAt(check as never, '2027-03-14T07:00:00.000Z')).toEqual([zone])
     expect(zonesAt(null, '2027-03-14T07:00:00Z')).toEqual([])
   })
+})
+
+it('a campaign that was cancelled is as far as it came', () => {
+  const counts = { total: 200, sent: 40, failed: 10, suppressed: 0, expired: 0, unconfirmed: 0, cancelled: 150, left: 0 }
+  expect(doneShare(counts)).toBe(25)
+  expect(doneShare({ ...counts, total: 0 })).toBe(0)
 })

@@ -1,5 +1,5 @@
 /** Figures of a campaign for its bars: pure, so that they can be tested without a page. */
-import type { CampaignCheck, CampaignMinute, CampaignZone } from '@/api/schema'
+import type { CampaignCheck, CampaignCounts, CampaignMinute, CampaignZone } from '@/api/schema'
 
 const MINUTE = 60_000
 /** More minutes than these are put together. */
@@ -33,4 +33,14 @@ export function partsOf(counts: object): [string, number][] {
 /** The zones whose messages are due at this instant. */
 export function zonesAt(check: CampaignCheck | null, at: string): CampaignZone[] {
   return check?.zones.filter((zone) => zone.send_at_utc !== null && Date.parse(zone.send_at_utc) === Date.parse(at)) ?? []
+}
+
+/** How many have an end: what was cancelled never had one. */
+export function doneOf({ total, left, cancelled }: CampaignCounts): number {
+  return total - left - cancelled
+}
+
+/** The same in percent. */
+export function doneShare(counts: CampaignCounts): number {
+  return counts.total ? (doneOf(counts) / counts.total) * 100 : 0
 }

@@ -16,8 +16,11 @@ import { takeBack } from '@/parts/many'
 import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
+import { attempted } from '@/parts/field'
 import { Time } from '@/parts/Time'
 import { deletingTemplates } from './many'
+import { rowsOf, specsOf } from './variables'
+import { VariableFields } from './VariableFields'
 import classes from './Notifications.module.css'
 
 /** The texts of each channel: their names, and whether they have several lines. */
@@ -81,15 +84,22 @@ function Editor({ template }: { template: TemplateView | null }) {
   const [id, setId] = useState(template?.template_id ?? '')
   const [locale, setLocale] = useState('default')
   const [texts, setTexts] = useState<Texts>(() => own(template, 'default'))
-  const [channel, setChannel] = useState<string>(() => Object.keys(own(template, 'default'))[0] ?? 'email')
+  const [rows, setRows] = useState(() => rowsOf(template?.variables ?? {}))
+  const [channel, setChannel] = useState<string>(() => CHANNELS.find((each) => each in own(template, 'default')) ?? 'email')
   const [error, setError] = useState<unknown>(null)
   const [trying, setTrying] = useState(false)
   const may = session.may('editor')
   const written = writtenTexts(texts)
-  const changed = JSON.stringify(written) !== JSON.stringify(writtenTexts(own(template, locale)))
+  // Those that were not touched are left to the server, which finds what the texts use.
+  const declared = JSON.stringify(rows) !== JSON.stringify(rowsOf(template?.variables ?? {}))
+  const changed = declared || JSON.stringify(written) !== JSON.stringify(writtenTexts(own(template, locale)))
   const older = template !== null && template.version !== template.latest_version
-  const body = written && { ...written, ...(locale === 'default' ? {} : { locale }) }
-  const set = (name: string, text: string) => setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
+  const [variables, unreadable] = attempted(() => (declared ? { variables: specsOf(rows) } : {}))
+  const body = written && { ...written, ...variables, ...(locale === 'default' ? {} : { locale }) }
+  const set = (name: string, text: string) => {
+    setError(null)
+    setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
+  }
   const choose = (next: string | null) => {
     if (!next) return
     setLocale(next)
@@ -127,7 +137,7 @@ function Editor({ template }: { template: TemplateView | null }) {
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
           {template && <Button variant="default" c="var(--bad)" onClick={remove}>{t('Delete')}</Button>}
-          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
+          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || unreadable !== null || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
         </>
       )}
     >
@@ -143,7 +153,8 @@ function Editor({ template }: { template: TemplateView | null }) {
             {(PARTS[channel] ?? []).map(([name, label, long]) => long
               ? <Textarea key={`${channel}-${name}`} label={t(label)} autosize minRows={name === 'html' ? 6 : 3} maxRows={20} spellCheck={name !== 'html'} classNames={{ input: classes.source ?? '' }} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />
               : <TextInput key={`${channel}-${name}`} label={t(label)} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />)}
-            <Variables template={template} />
+            <VariableFields rows={rows} set={(changed) => { setError(null); setRows(changed) }} may={may} />
+            {unreadable && <p className="bad" role="alert">{unreadable.field}: {unreadable.message}</p>}
           </Stack>
         </Panel>
         <Preview id={id || 'new'} body={body} channel={channel} locale={locale} may={may} saved={template !== null && !changed} />
@@ -157,16 +168,6 @@ function Editor({ template }: { template: TemplateView | null }) {
 function own(template: TemplateView | null, locale: string): Texts {
   const stored = (template?.locales[locale] ?? {}) as Texts
   return Object.fromEntries(Object.entries(stored).map(([channel, parts]) => [channel, { ...parts, ...('mjml' in parts ? { html: '' } : {}) }]))
-}
-
-function Variables({ template }: { template: TemplateView | null }) {
-  const names = Object.entries(template?.variables ?? {})
-  return (
-    <p className="quiet">
-      {names.length > 0 ? <>{t('Variables:')} {names.map(([name, spec]) => <code key={name} className={classes.variable} title={String((spec as { type?: string }).type ?? '')}>{`{{ ${name} }}`}</code>)}</> : t('Write {{ name }} where a value stands.')}
-      {' '}{t('Instants are shown in the zone of the recipient:')} <code>{'{{ when|datetime("short") }}'}</code>
-    </p>
-  )
 }
 
 /** As a recipient gets it; what is not saved is rendered by the server, too, and kept nowhere. */

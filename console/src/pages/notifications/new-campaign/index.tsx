@@ -11,7 +11,7 @@ import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
-import { errorAt, FieldError } from '@/parts/field'
+import { attempted, errorAt, FieldError } from '@/parts/field'
 import { tell } from '@/parts/notify'
 import { Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
 import { ZoneSelect } from '@/parts/ZoneSelect'
@@ -141,16 +141,6 @@ function Form({ first }: { first: Plan }) {
       </form>
     </Page>
   )
-}
-
-/** A value, or the error of a field that keeps it from being made. */
-function attempted<T>(make: () => T): [T | null, FieldError | null] {
-  try {
-    return [make(), null]
-  } catch (error) {
-    if (error instanceof FieldError) return [null, error]
-    throw error
-  }
 }
 
 function Amount({ value, onChange, ...rest }: { label: string; description?: string; value: number | null; onChange: (value: number | null) => void; min: number; max?: number; error?: string | undefined }) {
