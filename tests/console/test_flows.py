@@ -145,8 +145,8 @@ def test_a_content_item_is_dragged_to_another_day_and_goes_out(visit: Visit, ser
     expect(page.get_by_role("dialog").get_by_label("New time")).to_be_visible()
     page.keyboard.press("Escape")
     chip.click()
-    page.get_by_role("button", name="Now", exact=True).click()
-    page.get_by_role("dialog").get_by_role("button", name="Now", exact=True).click()
+    page.get_by_role("button", name="Go out now", exact=True).click()
+    page.get_by_role("dialog").get_by_role("button", name="Go out now", exact=True).click()
     expect(page.locator("h1 ~ * >> text=done").first).to_be_visible()
     assert ask(server, "GET", "/content/entities/post/1")["state"] == "published"
 
@@ -362,7 +362,7 @@ def test_a_release_is_planned(visit: Visit, server: Server) -> None:
     dialog.get_by_role("textbox", name="Note").fill("The sale begins")
     dialog.get_by_label("When").fill("2099-03-14T09:00")
     for number in (0, 1):
-        dialog.get_by_role("textbox", name="Entity").nth(number).fill(str(number + 1))
+        dialog.get_by_role("combobox", name="Entity").nth(number).fill(str(number + 1))
     dialog.get_by_role("button", name="Plan", exact=True).click()
     expect(page.get_by_role("link", name="The sale begins")).to_be_visible()
     [release] = ask(server, "GET", "/content/releases")

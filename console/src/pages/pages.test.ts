@@ -1,6 +1,7 @@
 /** What pages work out for themselves: what is asked for many, what takes it back, and what is shown together. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
+import { itemsOf } from './content/release-items'
 import { filterOf } from './dead/bulk'
 import { askForAll, restoring, takeBack, undoOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
@@ -121,5 +122,13 @@ describe('what names a secret', () => {
     expect(usedBy({ jobs: 1, estimated: false, sample: ['export'], providers: [], adapters: [] })).toBe('1 job (export)')
     expect(usedBy({ jobs: 7, estimated: false, sample: ['a', 'b', 'c', 'd', 'e', 'f', 'g'], providers: ['mail'], adapters: ['cms', 'shop'] })).toBe('7 jobs (a, b, c, d, e…), 1 provider (mail), 2 adapters (cms, shop)')
     expect(usedBy({ jobs: 2, estimated: true, sample: ['a', 'b'], providers: [], adapters: [] })).toBe('2 jobs or more (a, b)')
+  })
+})
+
+describe('a release', () => {
+  it('has the items that go out, and when it is cancelled those that were to', () => {
+    const items = [{ status: 'pending' }, { status: 'cancelled' }] as never
+    expect(itemsOf({ status: 'pending', items })).toHaveLength(1)
+    expect(itemsOf({ status: 'cancelled', items })).toHaveLength(2)
   })
 })

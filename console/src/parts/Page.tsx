@@ -117,16 +117,16 @@ function failureTitle(error: unknown): string {
   return error instanceof ApiError && error.status === 404 ? t('Not found') : t('That did not work')
 }
 
-/** `untitled`: where the page is called so. */
-export function Failure({ error, untitled = false }: { error: unknown; untitled?: boolean }) {
+/** `untitled`: where the page is called so. `title`: what is wrong, where that is known; the hint, which speaks to programs, is left out then. */
+export function Failure({ error, untitled = false, title }: { error: unknown; untitled?: boolean; title?: string | undefined }) {
   const known = error instanceof ApiError
   return (
     <div className={classes.failure} role="alert">
       <IconAlertTriangle size={18} aria-hidden />
       <div>
-        {!untitled && <strong>{failureTitle(error)}</strong>}
+        {!untitled && <strong>{title ?? failureTitle(error)}</strong>}
         <p>{error instanceof Unreachable ? t('It is tried again by itself.') : error instanceof Error ? error.message : String(error)}</p>
-        {known && error.hint && <p className="quiet">{error.hint}</p>}
+        {known && error.hint && !title && <p className="quiet">{error.hint}</p>}
       </div>
     </div>
   )

@@ -68,8 +68,8 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
     const shown = [...new Set(names)].slice(0, 5)
     ask({
       title: what.title,
-      object: things,
-      effect: <>{what.effect}{shown.length > 0 && <> {t('Among them:')} {shown.join(', ')}{matched > shown.length ? '…' : ''}</>}</>,
+      object: matched === 1 && shown[0] ? shown[0] : things,
+      effect: <>{what.effect}{matched > 1 && shown.length > 0 && <> {t('Among them:')} {shown.join(', ')}{matched > shown.length ? '…' : ''}</>}</>,
       verb: `${what.verb} · ${things}`,
       ...(what.destructive ? { destructive: true, reason: 'required' as const } : {}),
       ...(what.undo ? { undoable: true } : {}),

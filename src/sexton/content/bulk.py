@@ -16,7 +16,10 @@ from typing import Any
 import msgspec
 
 from sexton.content.adapters.configured import content_target
-from sexton.content.conflict import contradictions, hold_entities
+from sexton.content.adapters.table import make_plain
+from sexton.content.calendar.timeline import list_pending, plans_of, times_of
+from sexton.content.conflict import hold_entities, needs_publication, refuse_unpublished
+from sexton.content.model import Entity
 from sexton.content.plan import PlannedAction, job_name, job_of, refused_time
 from sexton.content.schedule import plan_of
 from sexton.content.spec import ScheduleSpec
@@ -45,6 +48,7 @@ NUL = b"\\u0000"
 _DECODER = msgspec.json.Decoder(ScheduleSpec)
 
 ImportItem = bytes | Mapping[str, Any] | ScheduleSpec
+Faults = list[tuple[int, SextonError]]
 
 
 class CsvReader:
@@ -115,9 +119,9 @@ async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], 
     plans = [plan for plan, _ in read]
     targets = await _targets(context, plans)
     await hold_entities(context, [plan.entity for plan in plans])
-    checked = [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
-    if errors := await contradictions(context, checked, together=True):
-        raise RefusedLines(errors[:MOST_LINES_NAMED])
+    await _check_conflicts(
+        context, [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
+    )
     numbers: list[int] = await context.fetchval("content/next_ids", count=len(plans))
     jobs, times = await _make_jobs(context, targets, list(zip(plans, numbers, strict=True)))
     now = await context.time()
@@ -216,3 +220,35 @@ async def _targets(context: Context, plans: Sequence[PlannedAction]) -> dict[str
         errors = [(line, missing[plan.adapter]) for line, plan in lines if plan.adapter in missing]
         raise RefusedLines(errors[:MOST_LINES_NAMED])
     return found
+
+
+async def _check_conflicts(context: Context, lines: Sequence[tuple[int, PlannedAction]]) -> None:
+    """Each line against what is planned already, and against the lines before it."""
+    entities = list({plan.entity for _, plan in lines})
+    others: dict[Entity, list[Mapping[str, Any]]] = {entity: [] for entity in entities}
+    for row in await list_pending(context, entities):
+        others[Entity(row["entity_type"], row["entity_id"])] += plans_of(row)
+    now = await context.time()
+    errors, doubtful = Faults(), list[tuple[int, PlannedAction]]()
+    for line, plan in lines:
+        times = times_of(plan, now)
+        try:
+            known = sorted(others[plan.entity], key=lambda each: each["at"])
+            if needs_publication(plan, known, times):
+                doubtful.append((line, plan))
+        except SextonError as error:
+            errors.append((line, error))
+        others[plan.entity] += [{"line": line, "action": action, "at": at} for at, action in times]
+    for name in {plan.adapter for _, plan in doubtful}:
+        asked = [(line, plan) for line, plan in doubtful if plan.adapter == name]
+        adapter = make_plain(name)
+        if adapter is None or not adapter.transactional:
+            continue
+        states = await adapter.state(context, [plan.entity for _, plan in asked])
+        for line, plan in asked:
+            try:
+                refuse_unpublished(plan, states.get(plan.entity))
+            except SextonError as error:
+                errors.append((line, error))
+    if errors:
+        raise RefusedLines(sorted(errors, key=lambda fault: fault[0])[:MOST_LINES_NAMED])

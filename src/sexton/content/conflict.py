@@ -8,7 +8,7 @@ from typing import Any
 
 from sexton.clock import iso
 from sexton.content.adapters.table import make_plain
-from sexton.content.calendar.timeline import coming, list_pending, plans_of, times_of
+from sexton.content.calendar.timeline import coming, times_of
 from sexton.content.model import RELEASE, Action, Entity, EntityState, Standing
 from sexton.content.plan import PlannedAction
 from sexton.errors import Conflict
@@ -26,9 +26,6 @@ class ContradictingPlans(Conflict):
 
     def to_dict(self) -> dict[str, object]:
         return {**super().to_dict(), "schedule_id": self.schedule_id}
-
-
-Faults = list[tuple[int, ContradictingPlans]]
 
 
 async def hold_entity(context: Context, entity: Entity) -> None:
@@ -50,50 +47,15 @@ async def check_conflicts(
     plan: PlannedAction,
     *,
     besides: int | None = None,
+    release: int | None = None,
     also: Sequence[tuple[datetime, Action]] = (),
 ) -> None:
-    """Refuse a plan that contradicts other plans for its entity. It replaces the action `besides`; `also` are
-    further times and actions of it. Series are expanded for a year."""
-    others = await coming(context, plan.entity, besides=besides)
+    """Refuse a plan that contradicts other plans for its entity. It replaces the action `besides` or the
+    release `release`; `also` are further times and actions of it. Series are expanded for a year."""
+    others = await coming(context, plan.entity, besides=besides, release=release)
     times = [*times_of(plan, await context.time()), *also]
     if needs_publication(plan, others, times):
-        states = await _states(context, plan.adapter, [plan.entity])
-        refuse_unpublished(plan, states.get(plan.entity))
-
-
-async def contradictions(
-    context: Context,
-    plans: Sequence[tuple[int, PlannedAction]],
-    *,
-    release: int | None = None,
-    together: bool = False,
-) -> Faults:
-    """What contradicts other plans of many, by their numbers, in that order. They replace the release
-    `release`. `together`: each is also compared with those before it, which are told by their numbers."""
-    others: dict[Entity, list[Mapping[str, Any]]] = {plan.entity: [] for _, plan in plans}
-    for row in await list_pending(context, list(others)):
-        if release is None or row["release_id"] != release:
-            others[Entity.of(row)] += plans_of(row)
-    now = await context.time()
-    found, doubtful = Faults(), list[tuple[int, PlannedAction]]()
-    for number, plan in plans:
-        times = times_of(plan, now)
-        try:
-            if needs_publication(plan, sorted(others[plan.entity], key=lambda each: each["at"]), times):
-                doubtful.append((number, plan))
-        except ContradictingPlans as error:
-            found.append((number, error))
-        if together:
-            others[plan.entity] += [{"line": number, "action": action, "at": at} for at, action in times]
-    for name in {plan.adapter for _, plan in doubtful}:
-        asked = [(number, plan) for number, plan in doubtful if plan.adapter == name]
-        states = await _states(context, name, [plan.entity for _, plan in asked])
-        for number, plan in asked:
-            try:
-                refuse_unpublished(plan, states.get(plan.entity))
-            except ContradictingPlans as error:
-                found.append((number, error))
-    return sorted(found, key=lambda fault: fault[0])
+        refuse_unpublished(plan, await _standing(context, plan))
 
 
 def needs_publication(
@@ -135,12 +97,12 @@ def refuse_unpublished(plan: PlannedAction, standing: Standing | None) -> None:
         )
 
 
-async def _states(context: Context, name: str, entities: Sequence[Entity]) -> Mapping[Entity, Standing]:
-    """The states of entities in PostgreSQL; none of other adapters, which would need the network."""
-    adapter = make_plain(name)
+async def _standing(context: Context, plan: PlannedAction) -> Standing | None:
+    """The state of an entity in PostgreSQL; None for other adapters, which would need the network."""
+    adapter = make_plain(plan.adapter)
     if adapter is None or not adapter.transactional:
-        return {}
-    return await adapter.state(context, entities)
+        return None
+    return (await adapter.state(context, [plan.entity])).get(plan.entity)
 
 
 def contradiction(row: Mapping[str, Any], message: str) -> ContradictingPlans:

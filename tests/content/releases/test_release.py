@@ -69,23 +69,6 @@ def results(shown: ReleaseView) -> list[str | None]:
     return [each.result for each in shown.items]
 
 
-async def test_many_items_are_compared_with_other_plans_together(
-    context: Context, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[int] = []
-    fetch = Context.fetch
-
-    async def counted(self: Context, statement: str, /, **parameters: Any) -> Any:
-        if statement == "content/list_pending_many":
-            asked.append(len(parameters["types"]))
-        return await fetch(self, statement, **parameters)
-
-    monkeypatch.setattr(Context, "fetch", counted)
-    await create_release(context, spec(*(item(str(number)) for number in range(20))))
-    # Once when it is planned, and once by its check.
-    assert asked == [20, 20]
-
-
 async def test_all_go_out_at_its_time_in_one_transaction(context: Context, engine: Engine) -> None:
     await posts(context, "1", "2", "3")
     made = await create_release(context, spec(item("1"), item("2"), item("3", "archive")))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 import pytest
 
 from sexton.errors import Conflict
-from sexton.notifications.campaigns import campaign
 from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume, start
 from sexton.notifications.campaigns.spec import AudienceSpec, CampaignSpec, CampaignStatus
 from sexton.notifications.campaigns.unconfirmed import (
@@ -117,31 +115,6 @@ async def test_one_of_a_campaign(context: Context, engine: Engine, mailbox: Mail
         await resend_message(context, second)
     with pytest.raises(Conflict, match="is sent"):
         await confirm_message(context, first)
-
-
-async def test_two_persons_do_not_decide_about_one_message(
-    context: Context, engine: Engine, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = await doubtful(context, engine, count=2)
-    one, other = await messages(context)
-    lock = campaign.lock
-    for ref, mine, theirs in (
-        (one, resend_message, confirm_message),
-        (other, confirm_message, resend_message),
-    ):
-
-        async def meanwhile(locking: Context, name: str, decide: Any = theirs, ref: str = ref) -> Any:
-            monkeypatch.setattr(campaign, "lock", lock)
-            await decide(context, ref)
-            return await lock(locking, name)
-
-        monkeypatch.setattr(campaign, "lock", meanwhile)
-        with pytest.raises(Conflict, match="is"):
-            await mine(context, ref)
-    done = await actions(engine)
-    assert [done.count("notification.confirmed"), done.count("notification.resent")] == [1, 1]
-    shown = await get_campaign(context, made.campaign_id)
-    assert (shown.counts.sent, shown.counts.unconfirmed, shown.counts.left) == (1, 0, 1)
 
 
 async def test_one_that_has_failed(context: Context, engine: Engine, mailbox: Mailbox) -> None:

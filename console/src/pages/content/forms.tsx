@@ -1,16 +1,16 @@
-import { ActionIcon, Alert, Autocomplete, Button, Checkbox, Group, Select, TextInput, type AutocompleteProps } from '@mantine/core'
+import { ActionIcon, Autocomplete, Button, Checkbox, Group, Select, TextInput, type AutocompleteProps } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconPlus, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
-import { ApiError, call, page } from '@/api/client'
+import { call, page } from '@/api/client'
 import type { Action } from '@/api/schema'
 import { t } from '@/i18n'
+import { isConflict, Refusal } from '@/parts/calendar/Refusal'
 import { atOf, NO_TIME, WallTime } from '@/parts/calendar/WallTime'
 import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
-import { Failure } from '@/parts/Page'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
@@ -24,7 +24,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const [approval, setApproval] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const conflict = error instanceof ApiError && error.status === 409
+  const conflict = isConflict(error)
   const send = async (force: boolean) => {
     setBusy(true)
     setError(null)
@@ -50,7 +50,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
         <div className={classes.times}>{children(zone ?? 'UTC')}</div>
         <TextInput mt="sm" label={t('Note')} value={note} onChange={(event) => setNote(event.currentTarget.value)} />
         <Checkbox mt="sm" label={t('It does not go out unless it was approved')} checked={approval} onChange={(event) => setApproval(event.currentTarget.checked)} />
-        {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
+        <Refusal error={error} />
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
           {conflict && <Button variant="default" loading={busy} onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}
@@ -128,7 +128,7 @@ export function PlanRelease({ close }: { close: () => void }) {
   const [goOn, setGoOn] = useState(false)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<unknown>(null)
-  const conflict = error instanceof ApiError && error.status === 409
+  const conflict = isConflict(error)
   const send = async (force: boolean) => {
     setBusy(true)
     setError(null)
@@ -165,7 +165,7 @@ export function PlanRelease({ close }: { close: () => void }) {
         </fieldset>
         <Checkbox mt="sm" label={t('It does not go out unless it was approved')} checked={approval} onChange={(event) => setApproval(event.currentTarget.checked)} />
         <Checkbox mt="sm" label={t('If an item fails, the others go out all the same')} checked={goOn} onChange={(event) => setGoOn(event.currentTarget.checked)} />
-        {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
+        <Refusal error={error} />
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Close')}</Button>
           {conflict && <Button variant="default" loading={busy} onClick={() => void send(true)}>{t('Plan it all the same')}</Button>}

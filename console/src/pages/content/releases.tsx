@@ -19,7 +19,7 @@ import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { usePlanActions } from './planned'
-import { Items } from './release-items'
+import { Items, itemsOf } from './release-items'
 import classes from './Content.module.css'
 
 export function Releases() {
@@ -28,7 +28,7 @@ export function Releases() {
     { id: 'release', header: () => t('Release'), cell: ({ row: { original: release } }) => <Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link> },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: release } }) => <Status status={release.status} /> },
     { id: 'when', header: () => t('When'), cell: ({ row: { original: release } }) => <Time at={release.scheduled_at_utc} zone={release.timezone} show="both" />, meta: { sort: 'scheduled_at' } },
-    { id: 'items', header: () => t('Items'), cell: ({ row: { original: release } }) => tn('{count} item', '{count} items', release.items.length), meta: { hide: 'sm' } },
+    { id: 'items', header: () => t('Items'), cell: ({ row: { original: release } }) => tn('{count} item', '{count} items', itemsOf(release).length), meta: { hide: 'sm' } },
     { id: 'checks', header: () => t('Checks'), cell: ({ row: { original: release } }) => <Checks release={release} />, meta: { hide: 'md' } },
     { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: release } }) => (release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>), meta: { hide: 'md' } },
     { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: release } }) => release.created_by, meta: { hide: 'sm' } },
@@ -116,7 +116,7 @@ function Actions({ release }: { release: ReleaseView }) {
   const name = release.note ?? release.release_id
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
   const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
-  const count = tn('{count} item', '{count} items', release.items.length)
+  const count = tn('{count} item', '{count} items', itemsOf(release).length)
   const restore = () => takeBack('content/releases', 'restore', [release.release_id], refresh)
   if (!session.may('editor')) return null
   if (release.status === 'cancelled' && new Date(release.scheduled_at_utc) > new Date()) return <Button variant="default" onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>

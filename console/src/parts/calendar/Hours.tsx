@@ -41,7 +41,7 @@ export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; vi
     if (day) box.scrollLeft = day.offsetLeft - SIDE
     // Not while data comes and goes: that would move what is being read.
   }, [view, first, ready, zone])
-  const columns = { gridTemplateColumns: `44px repeat(${days.length}, minmax(${view === 'day' ? 0 : 124}px, 1fr))` }
+  const columns = { gridTemplateColumns: `44px repeat(${days.length}, minmax(${view === 'day' ? 0 : 140}px, 1fr))` }
   return (
     <div ref={scroller} className={classes.hours} tabIndex={0} role="group" aria-label={t('By the hour')}>
       <div className={classes.top} data-head>

@@ -1,12 +1,11 @@
 /** The question before something is moved: from when to when, and what the server has against it. */
-import { Alert, Button, Group } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useState } from 'react'
-import { ApiError } from '@/api/client'
 import { t } from '@/i18n'
 import { Dialog } from '../Dialog'
 import { exactly, wallOf } from '../instant'
-import { Failure } from '../Page'
 import type { CalendarEvent } from './Calendar'
+import { isConflict, Refusal } from './Refusal'
 import { atOf, WallTime, type Wall } from './WallTime'
 
 interface Props {
@@ -23,7 +22,7 @@ export function Move({ event, local: first, zone, close, act }: Props) {
   const [wall, setWall] = useState<Wall>({ local: first ?? wallOf(new Date(event.at), zone), second: false })
   const [error, setError] = useState<unknown>(null)
   const [busy, setBusy] = useState(false)
-  const conflict = error instanceof ApiError && error.status === 409
+  const conflict = isConflict(error)
   const send = async (force: boolean) => {
     setBusy(true)
     setError(null)
@@ -41,7 +40,7 @@ export function Move({ event, local: first, zone, close, act }: Props) {
       <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
         <p className="quiet">{t('from')} {exactly(new Date(event.at), zone)}</p>
         <div style={{ marginTop: 12 }}><WallTime label={t('New time')} zone={zone} focused value={wall} set={(chosen) => { setWall(chosen); setError(null) }} /></div>
-        {error !== null && <Alert mt="md" color={conflict ? 'yellow' : 'red'} p={0}><Failure error={error} /></Alert>}
+        <Refusal error={error} />
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
           {conflict && <Button variant="default" onClick={() => void send(true)} loading={busy}>{t('Move it all the same')}</Button>}

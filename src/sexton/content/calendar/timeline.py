@@ -24,14 +24,18 @@ MOST_TIMES = 400
 MICROSECOND = timedelta(microseconds=1)
 
 
-async def coming(context: Context, entity: Entity, *, besides: int | None = None) -> list[dict[str, Any]]:
+async def coming(
+    context: Context, entity: Entity, *, besides: int | None = None, release: int | None = None
+) -> list[dict[str, Any]]:
     """The plans for an entity in order of time, each with `id`, `release_id`, `action` and `at`. The action
-    `besides`, with its window, is left out."""
+    `besides`, with its window, and the release `release` are left out."""
     rows = await list_pending(context, [entity])
     found: list[dict[str, Any]] = []
     for row in rows:
-        if row["id"] != besides and row["window_id"] != (besides or -1):
-            found += plans_of(row)
+        own = row["id"] == besides or row["window_id"] == (besides or -1)
+        if own or (release is not None and row["release_id"] == release):
+            continue
+        found += plans_of(row)
     return sorted(found, key=lambda each: (each["at"], each["id"]))
 
 

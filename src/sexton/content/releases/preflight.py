@@ -9,7 +9,7 @@ import asyncpg
 import msgspec
 
 from sexton.content.adapters.base import Adapter, NotPossible
-from sexton.content.conflict import contradictions
+from sexton.content.conflict import ContradictingPlans, check_conflicts
 from sexton.content.model import Action, ContentChange, Entity, NoticeEvent
 from sexton.content.notice import release_notice, tell
 from sexton.content.plan import PlannedAction
@@ -66,11 +66,13 @@ async def find_faults(
     context: Context, row: asyncpg.Record, items: Sequence[asyncpg.Record]
 ) -> list[ReleaseFinding]:
     """Contradictions to other plans, and a missing approval."""
-    plans = [(place, plan_of_item(row, item)) for place, item in enumerate(items)]
-    found = [
-        ReleaseFinding(code=why.code, message=why.message, content_id=str(Entity.of(items[place])))
-        for place, why in await contradictions(context, plans, release=row["id"])
-    ]
+    found: list[ReleaseFinding] = []
+    for item in items:
+        try:
+            await check_conflicts(context, plan_of_item(row, item), release=row["id"])
+        except ContradictingPlans as why:
+            entity = str(Entity.of(item))
+            found.append(ReleaseFinding(code=why.code, message=why.message, content_id=entity))
     if row["needs_approval"] and row["approved_at"] is None:
         found.append(ReleaseFinding(code="not_approved", message="it is not approved yet"))
     return found

@@ -18,7 +18,7 @@ import asyncpg
 from sexton.clock import iso
 from sexton.config import Settings
 from sexton.content.adapters.configured import content_target
-from sexton.content.conflict import ContradictingPlans, contradictions, hold_entities
+from sexton.content.conflict import ContradictingPlans, check_conflicts, hold_entities
 from sexton.content.model import RELEASE, Entity
 from sexton.content.plan import FIRST_RETRY_SECONDS, KEEP_SECONDS, QUEUE, job_name, refused_time
 from sexton.content.releases.preflight import (
@@ -280,10 +280,8 @@ async def _insert_items(
 
 
 async def _refuse_conflicts(context: Context, row: asyncpg.Record) -> None:
-    items = await context.fetch("content/list_items", release_id=row["id"])
-    plans = [(place, plan_of_item(row, item)) for place, item in enumerate(items)]
-    for _, error in await contradictions(context, plans, release=row["id"]):
-        raise error
+    for item in await context.fetch("content/list_items", release_id=row["id"]):
+        await check_conflicts(context, plan_of_item(row, item), release=row["id"])
 
 
 async def _check(context: Context, ref: str, settings: Settings, *, told: bool) -> ReleaseView:

@@ -32,12 +32,12 @@ AGAIN = (MessageStatus.UNCONFIRMED, MessageStatus.FAILED)
 async def resend_message(context: Context, ref: str) -> NotificationView:
     """Send a message again that may have been sent, or that has failed."""
     number = message_number(ref)
-    row, held = await _hold(
+    row = await _find(
         context, ref, number, AGAIN, "only messages that are unconfirmed or failed are sent again"
     )
-    if held is not None:
-        _refuse_over(held, encode_id(CAMPAIGN, held["id"]))
-        await _resend(context, held, number, [status.value for status in AGAIN])
+    if row["campaign_id"] is not None:
+        locked = await _lock_campaign(context, row)
+        await _resend(context, locked, number, [status.value for status in AGAIN])
     else:
         now = await context.time()
         await context.execute("messages/resend", message_id=number, now=now)
@@ -54,11 +54,9 @@ async def confirm_message(context: Context, ref: str) -> NotificationView:
     """Count a message that may have been sent as sent."""
     number = message_number(ref)
     doubtful = (MessageStatus.UNCONFIRMED,)
-    row, held = await _hold(
-        context, ref, number, doubtful, "only messages that are unconfirmed are confirmed"
-    )
-    if held is not None:
-        await _confirm(context, held, number)
+    row = await _find(context, ref, number, doubtful, "only messages that are unconfirmed are confirmed")
+    if row["campaign_id"] is not None:
+        await _confirm(context, await campaign.lock(context, encode_id(CAMPAIGN, row["campaign_id"])), number)
     else:
         await context.execute(
             "messages/confirm", message_id=number, detail=_text(context), now=await context.time()
@@ -92,23 +90,26 @@ async def confirm_campaign(context: Context, ref: str) -> CampaignView:
     return await view_campaign(context, row["id"])
 
 
-async def _hold(
+async def _find(
     context: Context, ref: str, number: int, wanted: tuple[MessageStatus, ...], hint: str
-) -> tuple[asyncpg.Record, asyncpg.Record | None]:
-    """Lock a message in one of the wanted statuses, or its campaign; returns both."""
-    held = None
+) -> asyncpg.Record:
+    """Find a message in one of the wanted statuses. It is locked, unless it belongs to a campaign, whose row
+    is locked first."""
     row = await context.fetchrow("messages/get", message_id=number)
-    if row is not None and row["campaign_id"] is not None:
-        held = await campaign.lock(context, encode_id(CAMPAIGN, row["campaign_id"]))
-        # Another person may have decided about it meanwhile.
-        row = await context.fetchrow("messages/get", message_id=number)
-    elif row is not None:
+    if row is not None and row["campaign_id"] is None:
         row = await context.fetchrow("messages/lock", message_id=number)
     if row is None:
         raise not_found("notification", ref)
     if row["status"] not in wanted:
         raise Conflict("not_in_doubt", f"{ref} is {row['status']}", hint=hint)
-    return row, held
+    return row
+
+
+async def _lock_campaign(context: Context, row: asyncpg.Record) -> asyncpg.Record:
+    name = encode_id(CAMPAIGN, row["campaign_id"])
+    locked = await campaign.lock(context, name)
+    _refuse_over(locked, name)
+    return locked
 
 
 def _refuse_over(row: asyncpg.Record, ref: str) -> None:
