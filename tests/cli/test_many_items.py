@@ -116,7 +116,7 @@ def test_many_are_erased_only_with_a_reason(sexton: Sexton, client: Client) -> N
     assert statuses(client, "/recipients", "user_id") == []
 
 
-def test_planned_actions_are_called_off_restored_and_moved(sexton: Sexton, client: Client) -> None:
+def test_planned_actions_are_cancelled_restored_and_moved(sexton: Sexton, client: Client) -> None:
     assert sexton("content", "move", "--type", "banner", "--days", "1", "--yes").out == "3 actions moved\n"
     times = set(statuses(client, "/content/schedules", "scheduled_at_utc", entity_type="banner"))
     assert times == {"2099-03-15T09:00:00Z"}

@@ -97,7 +97,7 @@ def schedule(server: Server, *names: str) -> list[str]:
     return made
 
 
-def test_messages_are_sorted_and_called_off_after_a_count(visit: Visit, server: Server) -> None:
+def test_messages_are_sorted_and_cancelled_after_a_count(visit: Visit, server: Server) -> None:
     ann, bob, eve = schedule(server, "ann", "bob", "eve")
     page = visit.open("/notifications/messages")
     rows = page.locator("tbody tr")
@@ -125,7 +125,7 @@ def test_messages_are_sorted_and_called_off_after_a_count(visit: Visit, server: 
     assert found == {ann: "cancelled", bob: "cancelled", eve: "pending"}
 
 
-def test_what_matches_a_filter_is_called_off_though_it_is_not_loaded(visit: Visit, server: Server) -> None:
+def test_what_matches_a_filter_is_cancelled_though_it_is_not_loaded(visit: Visit, server: Server) -> None:
     messages = [
         {
             "address": "ann@example.com",

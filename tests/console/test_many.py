@@ -1,4 +1,4 @@
-"""Campaigns, recipients, templates and content are changed together after a count; what was called off comes
+"""Campaigns, recipients, templates and content are changed together after a count; what was cancelled comes
 back."""
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def test_recipients_are_suppressed_and_get_messages_again_by_undo(visit: Visit, 
     expect(page.get_by_role("button", name="Suppress", exact=True)).to_be_visible()
 
 
-def test_planned_actions_are_moved_and_called_off_together(visit: Visit, server: Server) -> None:
+def test_planned_actions_are_moved_and_cancelled_together(visit: Visit, server: Server) -> None:
     made = [plan(server, "banner", number) for number in range(2)]
     plan(server, "post", 1)
     release = {"items": [{"entity_type": "banner", "entity_id": "9", "action": "publish"}], "at": WHEN}
@@ -138,7 +138,7 @@ def test_planned_actions_are_moved_and_called_off_together(visit: Visit, server:
     assert ask(server, "GET", path)["status"] == "pending"
 
 
-def test_one_that_was_called_off_is_restored_from_its_page(visit: Visit, server: Server) -> None:
+def test_one_that_was_cancelled_is_restored_from_its_page(visit: Visit, server: Server) -> None:
     ref = plan(server, "post", 42)["schedule_id"]
     page = visit.open(f"/content/schedules/{ref}")
     page.get_by_role("button", name="Cancel").click()

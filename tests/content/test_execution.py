@@ -67,7 +67,7 @@ async def test_what_failed_is_tried_again_after_one_two_and_four_minutes(
     assert "post/2 cannot be reached" in (failed.last_error or "")
 
 
-async def test_what_waits_for_another_try_can_be_called_off(
+async def test_what_waits_for_another_try_can_be_cancelled(
     shelf: Shelf, context: Context, engine: Engine
 ) -> None:
     shelf.put("1")
@@ -134,7 +134,7 @@ async def test_what_was_begun_in_time_is_not_missed_because_it_had_to_wait(
     assert (await view(context, decode_id("c", made.schedule_id) or 0)).status == "done"
 
 
-async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_end_is_recorded(
+async def test_what_is_done_stays_so_though_the_series_is_cancelled_before_its_end_is_recorded(
     shelf: Shelf, context: Context, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shelf.put("1")
@@ -146,7 +146,7 @@ async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_
         if name == "step.noted" and points.count(name) == 1:
             raise LeaseLost("r_1")
 
-    async def called_off() -> None:
+    async def cancelled() -> None:
         async with engine.database.connection() as connection:
             await connection.execute(
                 "update sexton.content_schedules set cancelled_at = now(), cancelled_by = 'ben'"
@@ -157,7 +157,7 @@ async def test_what_is_done_stays_so_though_the_series_is_called_off_before_its_
 
     async def between(opened: OpenContent, adapter: Adapter, run: RunContext) -> Outcome:
         if "step.noted" in points:
-            await called_off()
+            await cancelled()
         return await original(opened, adapter, run)
 
     monkeypatch.setattr(OpenContent, "_carry_out", between)

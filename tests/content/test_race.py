@@ -1,4 +1,4 @@
-"""A moment before it is due: what was called off, moved or left out does not go out; what went out is said to
+"""A moment before it is due: what was cancelled, moved or left out does not go out; what went out is said to
 have gone out. A thousand races between commands and the worker that carries the actions out."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An action on an entity: planned, carried out at its time, moved, called off, approved."""
+"""An action on an entity: planned, carried out at its time, moved, cancelled, approved."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ async def test_a_series_whose_job_is_paused_can_be_moved(context: Context, engin
     assert moved.scheduled_at_utc == datetime(2027, 3, 3, 9, tzinfo=UTC)
 
 
-async def test_what_is_called_off_does_not_go_out(context: Context, engine: Engine) -> None:
+async def test_what_is_cancelled_does_not_go_out(context: Context, engine: Engine) -> None:
     await post(context)
     made = await create_schedule(context, spec())
     off = await cancel(context, made.schedule_id, by="ben")

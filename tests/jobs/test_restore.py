@@ -108,7 +108,7 @@ async def test_a_name_that_another_has_by_now_is_refused(database: Database) -> 
     assert (await restore(then(database), other)).status == "active"
 
 
-async def test_what_belongs_to_something_that_was_called_off_stays_deleted(database: Database) -> None:
+async def test_what_belongs_to_something_that_was_cancelled_stays_deleted(database: Database) -> None:
     job = (await make(database)).job_id
     await delete(then(database), "report", final=True)
     with pytest.raises(Conflict, match="cannot be restored") as refused:
@@ -116,7 +116,7 @@ async def test_what_belongs_to_something_that_was_called_off_stays_deleted(datab
     assert refused.value.code == "not_restorable"
 
 
-async def test_what_is_called_off_later_stays_deleted_too(database: Database) -> None:
+async def test_what_is_cancelled_later_stays_deleted_too(database: Database) -> None:
     job = (await make(database)).job_id
     await delete(then(database), "report")
     await delete(then(database, 1), job, final=True)

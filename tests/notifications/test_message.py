@@ -1,4 +1,4 @@
-"""Single messages: sent at their time, in the recipient's zone; called off and moved until submitted."""
+"""Single messages: sent at their time, in the recipient's zone; cancelled and moved until submitted."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ async def test_a_local_time_that_happens_twice_or_not_at_all_is_refused_with_its
     assert (await create_message(context, chosen)).send_at_utc == datetime(2027, 10, 31, 1, 30, tzinfo=UTC)
 
 
-async def test_a_message_can_be_called_off_until_it_is_submitted(
+async def test_a_message_can_be_cancelled_until_it_is_submitted(
     context: Context, engine: Engine, outbox: Outbox
 ) -> None:
     await ann(context)

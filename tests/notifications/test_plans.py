@@ -151,7 +151,7 @@ async def test_a_page_of_a_list_reads_a_page(ledger: Database, name: str, of: di
     assert await read(ledger, f"messages/{name}", most=30, limit=21, **searched) <= 31
 
 
-async def test_messages_that_are_called_off_are_found_by_their_ids(ledger: Database) -> None:
+async def test_messages_that_are_cancelled_are_found_by_their_ids(ledger: Database) -> None:
     ids: dict[str, Any] = {"message_ids": [*range(6050, 6150)]}
     for name in ("messages/view", "messages/lock_many", "messages/find_marked", "campaigns/lock_chunks_of"):
         assert await read(ledger, name, **ids) <= 110

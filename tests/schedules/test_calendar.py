@@ -164,8 +164,8 @@ def test_a_changed_occurrence_replaces_the_regular_one() -> None:
         "RECURRENCE-ID;TZID=Europe/Berlin:20261208T120000\n"
         "DTSTART;TZID=Europe/Berlin:20261209T120000\nDURATION:PT2H"
     )
-    called_off = "RECURRENCE-ID:20261215T110000Z\nSTATUS:CANCELLED\nDTSTART:20261215T110000Z"
-    schedule = parse("0 13 * * *", timezone="Europe/Berlin", exclude=calendar_of(weekly, moved, called_off))
+    cancelled = "RECURRENCE-ID:20261215T110000Z\nSTATUS:CANCELLED\nDTSTART:20261215T110000Z"
+    schedule = parse("0 13 * * *", timezone="Europe/Berlin", exclude=calendar_of(weekly, moved, cancelled))
     assert skipped_of(schedule, "2026-12-01", "2026-12-24") == [
         "2026-12-01 13:00",
         "2026-12-09 13:00",

@@ -135,7 +135,7 @@ async def restore_schedule(context: Context, ref: str, *, force: bool = False) -
     rows = [row]
     if row["window_id"] == row["id"]:
         rows += await context.fetch(
-            "content/lock_called_off", window_id=row["id"], cancelled_at=row["cancelled_at"]
+            "content/lock_cancelled_end", window_id=row["id"], cancelled_at=row["cancelled_at"]
         )
     if not force:
         also = [(other["scheduled_at"], Action(other["action"])) for other in rows[1:]]
@@ -145,7 +145,7 @@ async def restore_schedule(context: Context, ref: str, *, force: bool = False) -
         _tell(
             context, "content.restored", each, {"cancelled_by": each["cancelled_by"]}, {"cancelled_by": None}
         )
-        job = await restore.restore(context, encode_id("j", each["job_id"]), called_off=True)
+        job = await restore.restore(context, encode_id("j", each["job_id"]), even_final=True)
         if job.status == JobStatus.COMPLETED:
             raise time_over(encode_id("c", each["id"]), "action")
     return await view(context, row["id"])

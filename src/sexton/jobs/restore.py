@@ -4,7 +4,7 @@ A deletion keeps the state of the job: its status, its pause, how many runs had 
 occurrence. The restored job continues from there. Occurrences that fell due since are recorded as skipped
 with the reason `deleted`, so that each occurrence is accounted for once. A run that the deletion cancelled
 stays cancelled. A job that was removed after it had completed cannot be restored. The job of a cancelled
-action, release or campaign is restored with that (`called_off`), not by itself.
+action, release or campaign is deleted with `final`: only its restoration restores the job (`even_final`).
 """
 
 from __future__ import annotations
@@ -73,25 +73,25 @@ class _Return:
 
 
 @command
-async def restore(context: Context, ref: str, *, called_off: bool = False) -> JobView:
+async def restore(context: Context, ref: str, *, even_final: bool = False) -> JobView:
     """Restore a deleted job, by its id or its former name. A job that is not deleted stays as it is.
-    `called_off`: restore it even if it was deleted with `final`."""
+    `even_final`: restore it even if it was deleted with `final`."""
     if decode_id("j", ref) is None:
         number = await context.fetchval("jobs/find_deleted", name=ref)
         ref = ref if number is None else encode_id("j", number)
     held = await hold(context, ref, deleted=True)
-    [verdict] = await restore_all(context, [held], called_off=called_off)
+    [verdict] = await restore_all(context, [held], even_final=even_final)
     accept(verdict)
     return await view(context, held.job.id)
 
 
 async def restore_all(
-    context: Context, jobs: Sequence[LockedJob], *, called_off: bool = False
+    context: Context, jobs: Sequence[LockedJob], *, even_final: bool = False
 ) -> list[Verdict]:
     """Restore locked jobs. Of several with one name, only the latest is restored."""
     verdicts: dict[int, Verdict] = dict.fromkeys(numbers(jobs), UNCHANGED)
     gone = [held for held in jobs if held.job.status == JobStatus.DELETED]
-    found = await asyncio.to_thread(lambda: [_plan(held, called_off) for held in gone])
+    found = await asyncio.to_thread(lambda: [_plan(held, even_final) for held in gone])
     returning = {}
     for held, each in zip(gone, found, strict=True):
         if isinstance(each, _Return):
@@ -116,10 +116,10 @@ async def restore_all(
     return [DONE if held.job.id in returning else verdicts[held.job.id] for held in jobs]
 
 
-def _plan(held: LockedJob, called_off: bool) -> _Return | SextonError:
+def _plan(held: LockedJob, even_final: bool) -> _Return | SextonError:
     job, kept = held.job, held.job.row["deleted_as"]
     before = None if kept is None else msgspec.json.decode(kept, type=DeletedAs)
-    if before is None or (before.final and not called_off):
+    if before is None or (before.final and not even_final):
         return Conflict(
             "not_restorable",
             f"job {held.ref} cannot be restored: it was removed after its completion, or with its "

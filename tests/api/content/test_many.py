@@ -1,4 +1,4 @@
-"""Many planned actions and releases over HTTP: counted, called off, restored, approved and moved together."""
+"""Many planned actions and releases over HTTP: counted, cancelled, restored, approved and moved together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def release(api: Api, note: str, at: str = "2099-03-27T09:00:00Z", **field
     return str(made.json()["release_id"])
 
 
-async def test_those_to_come_are_counted_and_called_off(api: Api) -> None:
+async def test_those_to_come_are_counted_and_cancelled(api: Api) -> None:
     banners = [await plan(api, entity_type="banner", entity_id=str(number)) for number in range(3)]
     post = await plan(api)
     assert (await api("POST", f"/content/schedules/{banners[0]['schedule_id']}/cancel")).status == 200
@@ -178,7 +178,7 @@ async def test_what_needs_approval_is_approved_together(api: Api) -> None:
     assert (await act(api, "approve", {"all": True})).json()["matched"] == 0
 
 
-async def test_what_was_called_off_is_restored_as_it_was(api: Api) -> None:
+async def test_what_was_cancelled_is_restored_as_it_was(api: Api) -> None:
     once = await plan(api, needs_approval=True)
     series = await plan(api, entity_id="8", recurrence_rule="FREQ=DAILY")
     await act(api, "approve", {"ids": [once["schedule_id"]]})
@@ -213,7 +213,7 @@ async def test_a_window_is_restored_whole(api: Api) -> None:
     assert [await status(api, made[end]) for end in ("starts", "ends")] == ["pending"] * 2
 
 
-async def test_what_is_over_or_contradicts_stays_called_off(api: Api, database: Database) -> None:
+async def test_what_is_over_or_contradicts_stays_cancelled(api: Api, database: Database) -> None:
     over, taken = await plan(api), await plan(api, entity_id="43")
     off = (await act(api, "cancel", {"all": True})).json()["ids"]
     other = await plan(api, entity_id="43")
@@ -233,7 +233,7 @@ async def test_what_is_over_or_contradicts_stays_called_off(api: Api, database: 
     assert forced["done"] == 1
 
 
-async def test_releases_are_moved_called_off_and_restored(api: Api) -> None:
+async def test_releases_are_moved_cancelled_and_restored(api: Api) -> None:
     refs = [await release(api, "spring one"), await release(api, "spring two", needs_approval=True)]
     other = await release(api, "autumn")
     told = (await act_on_releases(api, "move", {"search": "spring"}, days=2, force=True)).json()

@@ -1,4 +1,4 @@
-"""Messages over HTTP as lists have them: of a campaign, in both orders, counted, and called off together."""
+"""Messages over HTTP as lists have them: of a campaign, in both orders, counted, and cancelled together."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ async def test_a_page_ends_where_it_has_read_enough(api: Api, monkeypatch: pytes
     assert done == 5
 
 
-async def test_those_that_were_not_submitted_are_called_off(api: Api, database: Database) -> None:
+async def test_those_that_were_not_submitted_are_cancelled(api: Api, database: Database) -> None:
     await prepare(api)
     made = await make(api, 3)
     async with database.connection() as connection:
@@ -164,7 +164,7 @@ async def test_some_are_named(api: Api) -> None:
     assert (again["done"], refused) == (2, [("already_cancelled", 1, [made[0]])])
 
 
-async def test_what_a_campaign_submits_is_refused_and_the_rest_is_called_off(
+async def test_what_a_campaign_submits_is_refused_and_the_rest_is_cancelled(
     api: Api, database: Database
 ) -> None:
     await prepare(api)

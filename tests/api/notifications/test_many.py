@@ -169,7 +169,7 @@ async def test_a_repeated_request_is_one_change(api: Api) -> None:
     assert len((await api("GET", "/recipients")).json()) == 2
 
 
-async def test_a_message_that_was_called_off_is_restored(api: Api, database: Database) -> None:
+async def test_a_message_that_was_cancelled_is_restored(api: Api, database: Database) -> None:
     await prepare(api)
     made = [await schedule(api) for _ in range(2)]
     ids = [each["notification_id"] for each in made]

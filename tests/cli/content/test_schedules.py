@@ -26,7 +26,7 @@ def plan(sexton: Sexton, entity: str = "post/1", when: str = NINE, *more: str) -
     return str(made.json()["schedule_id"])
 
 
-def test_an_action_is_planned_moved_approved_and_called_off(sexton: Sexton) -> None:
+def test_an_action_is_planned_moved_approved_and_cancelled(sexton: Sexton) -> None:
     number = plan(sexton, "post/1", NINE, "--needs-approval", "--note", "spring")
     shown = sexton("content", "show", number).out
     assert f"needed: sexton content approve {number}" in shown
@@ -57,7 +57,7 @@ def test_a_series_leaves_a_time_out_and_a_window_is_two_actions(sexton: Sexton) 
     assert "open for 8 h each time" in ahead
 
 
-def test_a_release_is_planned_checked_moved_and_called_off(sexton: Sexton) -> None:
+def test_a_release_is_planned_checked_moved_and_cancelled(sexton: Sexton) -> None:
     assert "No releases" in sexton("content", "releases").out
     items = ("--item", "publish:post/1", "--item", "publish:post/2@3")
     made = sexton("content", "release", NINE, *BERLIN, *items, "--json")

@@ -67,7 +67,7 @@ def test_recipients_are_imported_shown_exported_and_erased(
     assert (entry["object_id"], entry["reason"]) == ("ann", "she asked for it")
 
 
-def test_a_message_is_scheduled_moved_explained_and_called_off(
+def test_a_message_is_scheduled_moved_explained_and_cancelled(
     server: Server, sexton: Sexton, people: Path
 ) -> None:
     sexton("recipients", "import", str(people))
@@ -223,7 +223,7 @@ def test_sequences(server: Server, sexton: Sexton, people: Path, tmp_path: Path)
     assert sexton("sequences", "delete", "drip").out == "drip is deleted\n"
 
 
-def test_many_messages_are_called_off_after_a_count_and_a_word(
+def test_many_messages_are_cancelled_after_a_count_and_a_word(
     server: Server, sexton: Sexton, people: Path
 ) -> None:
     sexton("recipients", "import", str(people))

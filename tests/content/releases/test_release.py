@@ -133,7 +133,7 @@ async def test_change_your_mind(context: Context, engine: Engine) -> None:
         assert refused.value.code == "content_done"
 
 
-async def test_what_is_called_off_does_not_go_out(context: Context, engine: Engine) -> None:
+async def test_what_is_cancelled_does_not_go_out(context: Context, engine: Engine) -> None:
     await posts(context, "1")
     made = await create_release(context, spec(item("1")))
     off = await cancel_release(context, made.release_id, by="ben")

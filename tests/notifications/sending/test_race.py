@@ -1,4 +1,4 @@
-"""A moment before it is due: a message that was called off or moved does not go out then; one that went out
+"""A moment before it is due: a message that was cancelled or moved does not go out then; one that went out
 is said to have gone out. A thousand races between commands and the worker that sends."""
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ async def test_what_was_changed_in_time_does_not_go_out_then(
     assert sorted(later) == sorted(sent if change is cancel_message else everything)
 
 
-async def test_what_was_called_off_in_time_does_not_go_out_with_its_campaign(
+async def test_what_was_cancelled_in_time_does_not_go_out_with_its_campaign(
     context: Context, engine: Engine, outbox: Outbox
 ) -> None:
     """Messages of a campaign are marked by the batch, in their chunk, and not one by one."""

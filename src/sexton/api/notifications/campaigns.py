@@ -297,7 +297,7 @@ def _asked(call: Call) -> CampaignSpec:
     return spec
 
 
-class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _MemberLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     user_id: str
     vars: dict[str, Any] | None = None
 
@@ -307,7 +307,7 @@ async def _members(call: Call) -> AsyncIterator[list[Member]]:
         members: list[Member] = []
         for number, line in chunk:
             try:
-                read = decoded(line, _Line)
+                read = decoded(line, _MemberLine)
             except InvalidField as error:
                 raise _bad_line(number, error.message) from None
             refuse_nul(read.vars, f"line {number}")

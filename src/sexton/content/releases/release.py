@@ -127,13 +127,13 @@ async def restore_release(context: Context, ref: str, *, force: bool = False) ->
         {"cancelled_by": row["cancelled_by"]},
         {"cancelled_by": None},
     )
-    job = await restore.restore(context, encode_id("j", row["job_id"]), called_off=True)
+    job = await restore.restore(context, encode_id("j", row["job_id"]), even_final=True)
     if job.status == JobStatus.COMPLETED:
         raise time_over(ref, "release")
     if row["check_job_id"] is not None:
         # It is not checked once more if the time for that is over.
         with suppress(NotFound, Conflict):
-            await restore.restore(context, encode_id("j", row["check_job_id"]), called_off=True)
+            await restore.restore(context, encode_id("j", row["check_job_id"]), even_final=True)
     if not force:
         await _refuse_conflicts(context, row)
     return await get_release(context, ref)

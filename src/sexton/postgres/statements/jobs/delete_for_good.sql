@@ -1,4 +1,4 @@
--- Jobs that are deleted are restored only by what has called them off.
+-- Jobs that are deleted are restored only with the release, window or message that they belonged to.
 update sexton.jobs
 set deleted_as = deleted_as || '{"final": true}'
 where id = any(:job_ids::bigint[]) and status = 'deleted' and deleted_as is not null
