@@ -49,7 +49,7 @@ STATUSES = {
     "too_many_sign_ins": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_requests": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_lists": HTTPStatus.TOO_MANY_REQUESTS,
-    "too_many_at_once": HTTPStatus.TOO_MANY_REQUESTS,
+    "too_many_under_way": HTTPStatus.TOO_MANY_REQUESTS,
     "too_many_feeds": HTTPStatus.TOO_MANY_REQUESTS,
     "provider_unavailable": HTTPStatus.BAD_GATEWAY,
     "precondition_required": HTTPStatus.PRECONDITION_REQUIRED,
@@ -113,7 +113,7 @@ def problem_of(error: SextonError, **more: Any) -> Response[bytes]:
         headers["WWW-Authenticate"] = "Bearer"
     if error.code in ("too_many_keys", "too_many_sign_ins"):
         headers["Retry-After"] = "60"
-    if error.code in ("too_many_lists", "too_many_at_once"):
+    if error.code in ("too_many_lists", "too_many_under_way"):
         headers["Retry-After"] = "1"
     return problem(status_of(error), error.code, error.message, headers=headers, **known, **more)
 

@@ -53,12 +53,12 @@ class Limiter:
 
     @contextmanager
     def under_way(self, caller: str) -> Iterator[None]:
-        """A request of this caller is under way for the block. Raises `too_many_at_once` if the caller has
+        """A request of this caller is under way for the block. Raises `too_many_under_way` if the caller has
         too many, or more than its share while all callers together have too many."""
         own, share = self._under_way[caller], MOST // len({*self._under_way, caller})
         if own >= MOST_OF_ONE or (own >= share and self._under_way.total() >= MOST):
             raise SextonError(
-                "too_many_at_once",
+                "too_many_under_way",
                 f"{own} requests of this caller are under way, {self._under_way.total()} in all",
                 hint=f"wait for their answers; a caller may have {MOST_OF_ONE}, all together {MOST}",
             )
