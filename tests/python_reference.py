@@ -1,7 +1,7 @@
 """docs/python.md, made from the docstrings: `make docs` writes it, and a test says when it is stale.
 
 What is public stands in the tables below; what a name means stands beside its code. An indented block in a
-docstring is an example, and `tests/test_docs.py` runs it.
+docstring, or one that is Python, is an example, and `tests/test_docs.py` runs it.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ APPLICATION = {
     "Declaring": ("job", "handler", "provide", "on"),
     "Running": ("run", "running", "connected", "acting"),
     "Making jobs": ("schedule", "schedule_many"),
-    "Looking at them": ("get", "list", "history", "why"),
-    "Changing them": ("edit", "pause", "resume", "reschedule", "delete", "restore"),
+    "Reading jobs": ("get", "list", "history", "why"),
+    "Changing jobs": ("edit", "pause", "resume", "reschedule", "delete", "restore"),
     "Runs": ("run_now", "result", "backfill", "cancel_run"),
     "Many jobs": ("pause_many", "resume_many", "run_many", "label_many", "delete_many"),
-    "What it has": ("name", "jobs", "handlers", "settings", "content", "notify", "sync", "metrics"),
+    "Attributes": ("name", "jobs", "handlers", "settings", "content", "notify", "sync", "metrics"),
 }
 ATTRIBUTES = {
     "name": "What tells its jobs and handlers from those of other applications.",
@@ -126,7 +126,7 @@ def _application() -> Iterator[str]:
 def _content() -> Iterator[str]:
     yield "## `app.content`\n"
     yield from _paragraphs(ContentCommands)
-    yield "[Content](content.md) tells what it is about, and what is answered.\n"
+    yield "[Content](content.md) explains these commands and their results.\n"
     for name in sorted(public(ContentCommands), key=_place(ContentCommands)):
         yield from _entry(f"app.content.{name}", _member(ContentCommands, name), heading="###")
 
@@ -134,7 +134,7 @@ def _content() -> Iterator[str]:
 def _notify() -> Iterator[str]:
     yield "## `app.notify`\n"
     yield from _paragraphs(NotifyCommands)
-    yield "[Notifications](notifications.md) tells what it is about, and what is answered.\n"
+    yield "[Notifications](notifications.md) explains these commands and their results.\n"
     yield from _entry("app.notify", _member(NotifyCommands, "__call__"), heading="###")
     for name in sorted(public(NotifyCommands), key=_place(NotifyCommands)):
         yield from _entry(f"app.notify.{name}", _member(NotifyCommands, name), heading="###")
@@ -148,17 +148,17 @@ def _many() -> Iterator[str]:
         "name": "of this name, or of names that begin so: `report-*`",
         "target": "with this target: `http`, …, or a handler: `name` or `app:name`",
         "app": "that this application declared",
-        "problem": "that are set aside, for their schedule cannot be computed",
-        "all": "say that every job is meant: with nothing else given, it must be",
+        "problem": "that are set aside, because their schedule cannot be computed",
+        "all": "all of them; needed if no other keyword is given",
     }
     assert kinds.keys() == meanings.keys()
-    yield "Which jobs are meant, by keywords; all that are given must apply:\n"
+    yield "Keywords select the jobs; all given keywords must apply:\n"
     yield from _table(("keyword", "jobs"), ((f"`{name}`", meanings[name]) for name in kinds))
     yield (
-        "They are gone through in the order in which they were made, up to 1,000 in one transaction, and "
-        "each becomes what it would become alone. `dry_run` only counts them and shows some. `expected` "
-        "refuses with `Conflict` (`count_changed`) if more are meant. `after` goes on after the job with "
-        "this id: an error in the middle has a note with it. The answer is a [`Tally`](#tally).\n"
+        "The jobs are changed in the order of their creation, up to 1,000 in one transaction, each as by "
+        "the command for a single job. `dry_run` only counts them and shows some. `expected` raises "
+        "`Conflict` (`count_changed`) if more jobs match. `after` continues after the job with this id: an "
+        "error in the middle has a note with it. The result is a [`Tally`](#tally).\n"
     )
 
 
@@ -172,7 +172,7 @@ def _run() -> Iterator[str]:
 def _ends() -> Iterator[str]:
     yield "## What a handler returns\n"
     yield (
-        "A value, which becomes the result of the run, as JSON up to 64 KiB; or one of these. What it raises "
+        "A value, which becomes the result of the run, as JSON up to 64 KiB; or one of these. An exception "
         "is a failed attempt.\n"
     )
     for name in ENDS:
@@ -181,7 +181,7 @@ def _ends() -> Iterator[str]:
 
 def _events() -> Iterator[str]:
     yield "## `RunEvent`\n"
-    yield "What a listener (`@app.on(…)`) is given.\n"
+    yield "A listener (`@app.on(…)`) gets this object.\n"
     yield from _paragraphs(sexton.RunEvent)
     comments = _comments(sexton.RunEvent)
     hints = inspect.get_annotations(sexton.RunEvent)
@@ -251,7 +251,7 @@ def _errors() -> Iterator[str]:
         yield f"### `{name}`\n"
         yield from _paragraphs(getattr(errors, name))
     yield "### The codes\n"
-    yield "`error.code` never changes; the text may. `…` stands for what is told of the case.\n"
+    yield "`error.code` never changes; the text may. `…` stands for the details of the case.\n"
     rows = ((f"`{code}`", f"`{kind}`", said) for code, (kind, said) in sorted(codes().items()))
     yield from _table(("code", "error", "such as"), rows)
 
@@ -365,14 +365,26 @@ def _entry(name: str, thing: Any, heading: str | None = "####") -> Iterator[str]
 
 
 def _paragraphs(thing: Any) -> Iterator[str]:
-    """The docstring as Markdown: indented blocks are examples."""
+    """The docstring as Markdown, with its examples."""
     said = inspect.getdoc(getattr(thing, "fget", None) or thing)
     assert said, f"{thing} says nothing about itself"
     for block in re.split(r"\n{2,}(?=\S)|\n{2,}(?=    )", said):
-        if not block.startswith("    "):
-            yield f"{_joined(block)}\n"
-        else:
+        if _is_example(block):
             yield f"```python\n{textwrap.dedent(block).rstrip()}\n```\n"
+        else:
+            yield f"{_joined(block)}\n"
+
+
+def _is_example(block: str) -> bool:
+    """Whether a block is code. It has lost its indentation if no other line of the docstring had less: then
+    the formatter, and `getdoc`, take it for that of the docstring."""
+    if block.startswith(("    ", ">>> ")):
+        return True
+    try:
+        compile(block, "docstring", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError:
+        return False
+    return "(" in block
 
 
 def signature(name: str, thing: Any) -> str:

@@ -29,6 +29,11 @@ def test_every_member_of_a_run_is_on_the_page_and_no_other() -> None:
     assert set(re.findall(r"^### `run\.(\w+)`$", text, re.MULTILINE)) == set(reference.public(sexton.Run))
 
 
+def test_every_example_is_a_block_of_code() -> None:
+    prose = re.sub(r"^```.*?^```", "", reference.PAGE.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert re.findall(r"^(?:>>>|@app|await|print\(|for .+:).*", prose, re.MULTILINE) == []
+
+
 def test_errors_have_their_codes() -> None:
     known = reference.codes()
     assert known["name_taken"][0] in ("Conflict", "NameTaken")
