@@ -14,7 +14,8 @@ function compressed(): Plugin {
   return {
     name: 'sexton-compressed',
     apply: 'build',
-    closeBundle() {
+    // Not `closeBundle`: that is also called of a build that failed, and would hide why.
+    writeBundle() {
       const folder = join(OUTPUT, 'assets')
       for (const name of readdirSync(folder)) {
         if (!/\.(js|css|svg)$/.test(name)) continue
