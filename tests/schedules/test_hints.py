@@ -42,6 +42,8 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("0 9 * * 1 2026", {}),
     ("crontab(minute='*/15')", {}),
     ("~ * * * *", {}),
+    ("FREQ=DAILY;BYHOR=9", {}),
+    ("FREQ=DAILY;NONSENSE=9", {}),
     ("every 1M", {}),
     ("every other week", {}),
     ("@daily 5", {}),

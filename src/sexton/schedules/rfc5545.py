@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from difflib import get_close_matches
 from enum import IntEnum
 
 from sexton.errors import ScheduleError
@@ -132,9 +133,10 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 raise refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
             case _:
                 if name not in _NUMBER_PARTS:
-                    raise refuse(
-                        f"unknown part {name!r}", position, "RFC 5545 3.3.10 lists the parts of a rule"
-                    )
+                    known = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_NUMBER_PARTS)
+                    near = get_close_matches(name, known, 1)
+                    hint = f"did you mean {near[0]}={value}?" if near else f"use {', '.join(known)}"
+                    raise refuse(f"unknown part {name!r}", position, hint)
                 field, low, high, negative = _NUMBER_PARTS[name]
                 numbers = _read_numbers(name, value, at, low, high, negative)
                 if name == "BYSECOND":  # a leap second is read as the second before it, as RFC 5545 advises
