@@ -11,7 +11,7 @@ import { dayOf } from '@/parts/instant'
 import { Answer, Panel } from '@/parts/Page'
 import { Time, useNow } from '@/parts/Time'
 import { nameOf } from './Board'
-import { windowsOf, type Open } from './windows'
+import { windowsOf, type Open } from './opened'
 import classes from './Content.module.css'
 
 const BEFORE = 7

@@ -10,7 +10,7 @@ import { abbreviation, duration, inZones, shortly, validZone } from '@/parts/ins
 import { Status, stateName, toneOf } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import { runKey } from '../runs/columns'
-import { heightsOf, secondsOf, summaryOf } from './summary'
+import { heightsOf, secondsOf, summaryOf } from './figures'
 import classes from './Summary.module.css'
 
 const RUNS = 50
@@ -28,9 +28,9 @@ export function Summary({ job }: { job: JobView }) {
       <div className={classes.runs}>
         <span className={classes.name}>{runs.length ? tn('Last {count} run', 'Last {count} runs', runs.length) : t('Last runs')}</span>
         {runs.length > 0 ? <Marks runs={runs.toReversed()} zone={job.timezone} /> : <span className="quiet">{asked.isPending ? ' ' : t('It has not run yet')}</span>}
-        <span className={classes.detail}>{t('higher: took longer')}</span>
+        <span className={classes.detail}>{runs.length > 0 && t('higher: took longer')}</span>
       </div>
-      <Cell name={t('Succeeded')} value={found.rate === null ? '–' : `${number(found.rate * 100, found.rate === 1 ? 0 : 1)} %`} bad={found.rate !== null && found.rate < 0.9} detail={found.rate === null ? t('no run has ended') : t('{good} of {all}', { good: found.succeeded, all: found.runs })} />
+      <Cell name={t('Succeeded')} value={found.rate === null ? '–' : `${number(found.rate * 100, found.rate === 1 ? 0 : 1)} %`} bad={found.rate !== null && found.rate < 0.9} detail={found.rate === null ? t('none has ended') : t('{good} of {all}', { good: found.succeeded, all: found.runs })} />
       <Cell name={t('Took, p50')} value={duration(found.p50)} detail={`p95 ${duration(found.p95)}`} />
       <Cell name={t('Late, p95')} value={duration(found.late95)} bad={(found.late95 ?? 0) >= 1} detail={t('due to start')} />
     </section>

@@ -4,13 +4,14 @@ import type { RunDetail } from '@/api/schema'
 import { said, t } from '@/i18n'
 import { duration } from '@/parts/instant'
 import { Time } from '@/parts/Time'
-import { momentsOf, offsetText, placesOf, spansOf, type Span } from './timeline'
+import { momentsOf, offsetText, placesOf, spansOf, type Span } from './spans'
 import classes from './Run.module.css'
 
 type Told = Pick<RunDetail, 'scheduled_at' | 'status' | 'waits'>
 
-function titleOf(name: string): string {
-  return { nominal: t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Started'), failed: t('Failed'), snoozed: t('Put off'), finished: t('Finished'), now: t('Now') }[name] ?? name
+/** `atOnce`: it was due at its nominal time, without an offset. */
+function titleOf(name: string, atOnce = false): string {
+  return { nominal: atOnce ? t('Scheduled, due') : t('Scheduled'), due: t('Due'), fired: t('Fired'), started: t('Claimed, started'), failed: t('Failed'), snoozed: t('Put off'), finished: t('Finished'), now: t('Now') }[name] ?? name
 }
 
 /** “4.2 s: no free slot”, or what was done in that time. */
@@ -30,6 +31,8 @@ function quietCause(span: Span): string {
 
 export function Timeline({ run }: { run: Told }) {
   const spans = spansOf(run)
+  const moments = momentsOf(run)
+  const atOnce = run.waits.some((wait) => wait.to === 'due') && !moments.some((moment) => moment.name === 'due')
   const places = placesOf(spans)
   const sum = (kinds: Span['kind'][]) => spans.filter((span) => kinds.includes(span.kind)).reduce((total, span) => total + span.seconds, 0)
   const whole = sum(['waiting', 'running', 'failed'])
@@ -49,7 +52,7 @@ export function Timeline({ run }: { run: Told }) {
               return (
                 <Tooltip key={index} label={`${titleOf(span.from)} → ${titleOf(span.to)} · ${spanText(span)}`} openDelay={0}>
                   <div className={classes.span} data-kind={span.kind} style={{ left: `${place.left}%`, width: `${place.width}%` }}>
-                    {place.width > 9 && <span>{duration(span.seconds)}</span>}
+                    <span>{duration(span.seconds)}</span>
                   </div>
                 </Tooltip>
               )
@@ -58,12 +61,12 @@ export function Timeline({ run }: { run: Told }) {
         </>
       )}
       <ol className={classes.moments}>
-        {momentsOf(run).map((moment, index) => {
+        {moments.map((moment, index) => {
           const span = spans.findLast((each) => Math.abs(each.offset + each.seconds - moment.offset) < 0.0005)
           return (
             <li key={index} data-name={moment.name} data-kind={index > 0 ? span?.kind : undefined} data-long={(span?.kind === 'waiting' && span.seconds >= 1) || undefined}>
               <span className={classes.dot} aria-hidden />
-              <strong>{titleOf(moment.name)}</strong>
+              <strong>{titleOf(moment.name, atOnce)}</strong>
               <span className={classes.offset}>{offsetText(moment.offset)}</span>
               <span className={classes.clock}><Time at={moment.at} show="clock" seconds="ms" /></span>
               <span className={classes.cause}>{index > 0 && span ? spanText(span) : ''}</span>

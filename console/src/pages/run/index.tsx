@@ -102,7 +102,7 @@ function isProgress(value: unknown): value is { fraction: number; text?: string 
 
 function Attempts({ attempts }: { attempts: Attempt[] }) {
   return (
-    <Panel title={tn('{count} try', '{count} tries', attempts.length)} flush>
+    <Panel title={tn('{count} try', '{count} tries', new Set(attempts.map((each) => each.attempt)).size)} flush>
       {attempts.length === 0 && <p className={classes.none}>{t('It has not been tried yet.')}</p>}
       {attempts.map((attempt, index) => (
         <div key={index} className={classes.attempt}>

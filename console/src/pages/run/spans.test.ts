@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ExactNumber } from '@/api/exact'
 import type { RunDetail } from '@/api/schema'
-import { momentsOf, offsetText, placesOf, spansOf } from './timeline'
+import { momentsOf, offsetText, placesOf, spansOf } from './spans'
 
 const at = (second: number) => new Date(Date.UTC(2026, 10, 18, 12, 0, 0) + second * 1000).toISOString()
 const RUN = {
@@ -31,6 +31,11 @@ describe('the timeline of a run', () => {
   it('tells waiting from working, and whose try it was', () => {
     expect(spansOf(RUN).map((each) => [each.kind, each.attempt])).toEqual([['waiting', null], ['waiting', null], ['failed', 1], ['waiting', 1], ['running', 2]])
     expect(spansOf({ ...RUN, status: 'dead' }).at(-1)?.kind).toBe('failed')
+  })
+
+  it('takes what was put off for the same try', () => {
+    const waits = [{ from: 'fired', to: 'started', at: at(1), seconds: 1, cause: null }, { from: 'started', to: 'snoozed', at: at(2), seconds: 1, cause: null }, { from: 'snoozed', to: 'started', at: at(7), seconds: 5, cause: null }, { from: 'started', to: 'finished', at: at(8), seconds: 1, cause: null }]
+    expect(spansOf({ ...RUN, waits } as typeof RUN).map((each) => each.attempt)).toEqual([null, 1, 1, 1])
   })
 
   it('is to scale, and what is short can still be seen', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heightsOf, percentile, summaryOf } from './summary'
+import { heightsOf, percentile, summaryOf } from './figures'
 
 const run = (status: string, seconds: number | null, late: number | null = 0.01) =>
   ({ status, started_at: seconds === null ? null : '2026-11-18T12:00:00Z', finished_at: seconds === null ? null : new Date(Date.UTC(2026, 10, 18, 12, 0, 0) + seconds * 1000).toISOString(), late_seconds: late }) as never

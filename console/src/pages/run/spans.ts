@@ -44,10 +44,13 @@ export function momentsOf(run: Pick<RunDetail, 'scheduled_at' | 'waits'>): Momen
 export function spansOf(run: Pick<RunDetail, 'scheduled_at' | 'status' | 'waits'>): Span[] {
   const start = new Date(run.scheduled_at).getTime()
   let attempt = 0
+  // What was put off goes on as the same try.
+  let before = ''
   return run.waits
     .filter((wait) => secondsOf(wait) > 0)
     .map((wait) => {
-      if (wait.from === 'started') attempt += 1
+      if (wait.from === 'started' && before !== 'snoozed') attempt += 1
+      if (wait.from !== 'started') before = wait.from
       const seconds = secondsOf(wait)
       const ended = (new Date(wait.at).getTime() - start) / 1000
       return { kind: kindOf(wait, run.status), from: wait.from, to: wait.to, offset: ended - seconds, seconds, cause: wait.cause, attempt: attempt || null }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { windowsOf } from './windows'
+import { windowsOf } from './opened'
 
 const entry = (window_id: string | null, action: string, scheduled_at_utc: string, status = 'pending') => ({ window_id, action, scheduled_at_utc, status }) as never
 
