@@ -51,6 +51,56 @@ def test_a_wrong_field_is_told_at_the_field(visit: Visit) -> None:
     expect(page.get_by_text("This is not JSON")).to_be_visible()
 
 
+def test_an_edit_meets_that_of_another(visit: Visit, server: Server) -> None:
+    payload = {"password": "old", "n": 9007199254740993}
+    job = ask(
+        server, "POST", "/jobs",
+        {"name": "hello", "schedule": "@daily", "target": {"handler": "sexton.log"}, "payload": payload},
+    )  # fmt: skip
+    path = f"/jobs/{job['job_id']}"
+    page = visit.open(f"{path}/edit")
+    retries = page.get_by_role("textbox", name="Retries", exact=True)
+    retries.fill("9")
+    ask(server, "PATCH", path, {"max_retries": 7, "owner": "ops"})
+    expect(page.get_by_role("textbox", name="Payload", exact=True)).not_to_have_value(re.compile("old"))
+    page.get_by_role("textbox", name="Reason").fill("it fails often")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("hello was changed since you opened it")).to_be_visible()
+    expect(page.get_by_text("You change this, too:")).to_be_visible()
+    expect(retries).to_have_value("9")  # what was typed is still there
+    page.get_by_role("button", name="Save mine over it").click()
+    expect(page.get_by_role("heading", name="hello", exact=True)).to_be_visible()
+    saved = ask(server, "GET", path)
+    assert (saved["max_retries"], saved["owner"], saved["payload"]) == (9, "ops", payload)
+    assert ask(server, "GET", f"{path}/changes")[0]["reason"] == "it fails often"
+
+
+def test_enter_takes_the_city_and_does_not_send_the_form(visit: Visit) -> None:
+    page = visit.open("/jobs/new?schedule=@daily&name=hello")
+    zone = page.get_by_role("combobox", name="Time zone")
+    zone.fill("mumbai")
+    expect(page.get_by_role("option").first).to_contain_text("Mumbai")
+    zone.press("Enter")
+    expect(zone).to_have_value("Asia/Kolkata")
+    expect(page).to_have_url(re.compile("/jobs/new"))
+
+
+def test_the_account_goes_back_as_far_as_one_looks(visit: Visit, server: Server) -> None:
+    target = {"handler": "sexton.log"}
+    job = ask(server, "POST", "/jobs", {"name": "hello", "schedule": "* * * * *", "target": target})
+    ask(server, "POST", "/jobs/hello/pause", {})
+    now = clock.now()
+    start = (now - timedelta(minutes=120)).isoformat()
+    answer = ask(server, "POST", "/jobs/hello/backfill", {"start": start, "end": now.isoformat()})
+    page = visit.open(f"/jobs/{job['job_id']}?tab=accounting")
+    rows = page.get_by_role("region", name="Every occurrence has exactly one account").locator("tbody tr")
+    expect(rows.first).to_be_visible()
+    before = rows.count()
+    assert before < len(answer["run_ids"])
+    page.get_by_role("button", name="Show earlier ones").click()
+    expect(rows.nth(before)).to_be_visible()
+
+
 def test_a_job_breaks_and_its_dead_letter_is_redriven(visit: Visit, server: Server) -> None:
     # No server listens on this port, and one try is all it has.
     target = {"http": {"url": "http://127.0.0.1:9/hook"}}

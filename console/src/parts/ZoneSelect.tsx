@@ -14,6 +14,15 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
     <Select
       label={t('Time zone')}
       searchable
+      // Enter takes what is marked, else the first that is found; it does not send the form.
+      onKeyDown={(event) => {
+        const first = found[0]
+        if (event.key !== 'Enter' || text === shown(value) || !first) return
+        event.preventDefault()
+        if (document.querySelector('[data-combobox-selected]')) return
+        onChange(first.zone)
+        setText(shown(first.zone))
+      }}
       clearable
       allowDeselect={false}
       placeholder={t('A city: Berlin, New York…')}
@@ -35,8 +44,8 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
       }}
       value={value}
       onChange={onChange}
-      rightSection={value ? <small className="quiet" style={{ paddingInlineEnd: 8 }}>{abbreviation(value, new Date())}</small> : undefined}
-      rightSectionWidth={value ? 76 : undefined}
+      rightSection={value ? <small className="quiet nowrap" style={{ paddingInlineEnd: 8 }}>{abbreviation(value, new Date())}</small> : undefined}
+      rightSectionWidth={value ? 88 : undefined}
       {...rest}
     />
   )

@@ -7,7 +7,7 @@ import { linkOf } from '@/pages/overview'
 import { labelsOf } from '@/pages/jobs/bulk'
 import { counted } from './DataTable'
 import { toldBy } from './error'
-import { MASK, masked } from './Json'
+import { MASK, masked, unmasked } from './Json'
 import { zonesFor } from './zones'
 
 describe('what is shown', () => {
@@ -16,6 +16,17 @@ describe('what is shown', () => {
       password: MASK, nested: [{ api_key: MASK, n: new ExactNumber('1') }], token: '${secret:x}', plain: 'c', empty: { secret: null },
     })
     expect(masked({ token: new ExactNumber('12345678901234567890'), n: new ExactNumber('12345678901234567890') })).toEqual({ token: MASK, n: new ExactNumber('12345678901234567890') })
+  })
+
+  it('hides all that is inside of a secret', () => {
+    expect(masked({ credentials: { user: 'a', more: ['b', 7] }, after: 'c' })).toEqual({ credentials: { user: MASK, more: [MASK, MASK] }, after: 'c' })
+  })
+
+  it('puts back what the mask stands for, and refuses one that stands for nothing', () => {
+    const original = { password: 'old', list: [{ token: new ExactNumber('9007199254740993') }], plain: 1 }
+    expect(unmasked('payload', { ...(masked(original) as object), plain: 2 }, original)).toEqual({ ...original, plain: 2 })
+    expect(unmasked('payload', { password: 'new' }, original)).toEqual({ password: 'new' })
+    expect(() => unmasked('payload', { other: MASK }, original)).toThrowError(expect.objectContaining({ field: 'payload' }))
   })
 
   it('says how many of how many', () => {

@@ -4,13 +4,14 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useNavigate, useParams } from 'react-router'
 import { call, callExact } from '@/api/client'
-import { parseExact, writeExact } from '@/api/exact'
+import { writeExact } from '@/api/exact'
 import type { DeadLetter } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { ErrorText } from '@/parts/ErrorText'
-import { Json } from '@/parts/Json'
+import { errorAt, parsedAt } from '@/parts/field'
+import { Json, masked, unmasked } from '@/parts/Json'
 import { tell } from '@/parts/notify'
 import { Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
@@ -34,7 +35,7 @@ function Shown({ letter }: { letter: DeadLetter }) {
   const redrive = async () => {
     setError(null)
     try {
-      const body = payload === null ? {} : { payload: parseExact(payload) }
+      const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
       const made = await call('POST /dead/{run}/redrive', { path, body })
       tell(t('A new run was made'))
       await queries.invalidateQueries({
@@ -72,15 +73,15 @@ function Shown({ letter }: { letter: DeadLetter }) {
         </>
       )}
     >
-      {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      {error !== null && !errorAt(error, 'payload') && <Alert color="red" p={0}><Failure error={error} /></Alert>}
       <Columns side>
         <Stack>
           <Panel title={t('What went wrong')}><ErrorText text={letter.error ?? t('nothing was told')} open /></Panel>
           <Panel
             title={t('Payload')}
-            right={session.may('operator') && (payload === null ? <Button variant="subtle" onClick={() => setPayload(writeExact(letter.payload ?? null))}>{t('Edit')}</Button> : <Button variant="subtle" color="gray" onClick={() => setPayload(null)}>{t('As it was')}</Button>)}
+            right={session.may('operator') && (payload === null ? <Button variant="subtle" onClick={() => setPayload(writeExact(masked(letter.payload ?? null)))}>{t('Edit')}</Button> : <Button variant="subtle" color="gray" onClick={() => setPayload(null)}>{t('As it was')}</Button>)}
           >
-            {payload === null ? <Json value={letter.payload} /> : <Textarea autosize minRows={4} aria-label={t('Payload')} value={payload} onChange={(event) => setPayload(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}
+            {payload === null ? <Json value={letter.payload} /> : <Textarea autosize minRows={4} aria-label={t('Payload')} value={payload} onChange={(event) => setPayload(event.currentTarget.value)} error={errorAt(error, 'payload')} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} />}
           </Panel>
           <Panel title={tn('{count} try', '{count} tries', letter.attempts?.length ?? 0)} flush>
             {(letter.attempts ?? []).map((attempt, index) => (

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { JobView } from '@/api/schema'
-import { changesOf, draftOf, specOf } from './index'
+import { changesOf, draftOf, specOf } from './draft'
+import { backoffText } from './Policies'
 import { begin, FIRST_RULE, intervalText, kindOf, recurrenceOf, recurrenceText } from './schedule'
 
 describe('the builders', () => {
@@ -41,6 +42,28 @@ describe('the form', () => {
   it('sends only what was changed', () => {
     const before = specOf(draftOf(job))
     expect(changesOf({ ...before, priority: 0 }, before)).toEqual({ priority: 0 })
+  })
+
+  it('gives a clone also what it has no field for, and dates on the clock of the job', () => {
+    const more = { ...job, timezone: 'America/New_York', starts_at: '2027-01-01T14:30:00Z', exclude: ['2027-12-25'], retry_jitter: 'full', concurrency_key: '{{payload.id}}', kind: 'cron', anchor: '2027-01-01T00:00:00Z' } as unknown as JobView
+    expect(draftOf(more).starts).toBe('2027-01-01T09:30')
+    const spec = specOf(draftOf(more))
+    expect(spec).toMatchObject({ starts_at: '2027-01-01T14:30:00.000Z', ends_at: null, exclude: ['2027-12-25'], retry_jitter: 'full', concurrency_key: '{{payload.id}}', owner: null })
+    expect('kind' in spec || 'anchor' in spec).toBe(false)
+  })
+
+  it('keeps a secret that it does not show', () => {
+    const hidden = { ...job, payload: { password: 'old', n: 1 } } as unknown as JobView
+    const draft = draftOf(hidden)
+    expect(draft.payload).not.toContain('old')
+    expect(specOf({ ...draft, payload: draft.payload.replace('1', '2') })['payload']).toEqual({ password: 'old', n: 2 })
+  })
+
+  it('says how long the waits between tries are', () => {
+    const given = { retry_base_seconds: 60, retry_max_seconds: 200, max_retries: 5 }
+    expect(backoffText({ ...given, retry_backoff: 'exponential' })).toBe('1 min, 2 min, 3 min 20 s …')
+    expect(backoffText({ ...given, retry_backoff: 'linear', max_retries: 2 })).toBe('1 min, 2 min')
+    expect(backoffText({ ...given, retry_backoff: 'fixed', max_retries: 0 })).toBe('It is tried once.')
   })
 
   it('says at which field JSON is wrong', () => {

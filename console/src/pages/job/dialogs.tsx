@@ -3,7 +3,9 @@ import { useState } from 'react'
 import { call, newKey } from '@/api/client'
 import type { Backfill as Backfilled, JobView } from '@/api/schema'
 import { t, tn } from '@/i18n'
+import { instantOf } from '@/parts/calendar/days'
 import { Dialog } from '@/parts/Dialog'
+import { validZone } from '@/parts/instant'
 import { Failure } from '@/parts/Page'
 import { tell, tellUndo } from '@/parts/notify'
 import { Time } from '@/parts/Time'
@@ -15,11 +17,9 @@ interface Props {
   done: () => unknown
 }
 
-/** A local time of this browser as an instant. */
-function instant(local: string): string | null {
-  if (!local) return null
-  const at = new Date(local)
-  return Number.isNaN(at.getTime()) ? null : at.toISOString()
+/** A time on the wall clock of the job as an instant. */
+function instant(local: string, job: JobView): string | null {
+  return local ? instantOf(local, validZone(job.timezone)) : null
 }
 
 export function PauseUntil({ job, open, close, done }: Props) {
@@ -28,7 +28,7 @@ export function PauseUntil({ job, open, close, done }: Props) {
   const [error, setError] = useState<unknown>(null)
   const act = async () => {
     try {
-      await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until) }, reason: reason || undefined })
+      await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until, job) }, reason: reason || undefined })
       tellUndo(t('{name} is paused', { name: job.name }), async () => { await call('POST /jobs/{job}/resume', { path: { job: job.job_id } }); await done() })
       close()
       await done()
@@ -41,7 +41,7 @@ export function PauseUntil({ job, open, close, done }: Props) {
       <form onSubmit={(event) => { event.preventDefault(); void act() }}>
         <p className="quiet">{t('Nothing fires until it is resumed; what falls due meanwhile is recorded as paused. Runs that have fired go on.')}</p>
         <TextInput mt="md" label={t('Reason')} description={t('Shown with the job.')} value={reason} onChange={(event) => setReason(event.currentTarget.value)} data-autofocus />
-        <TextInput mt="sm" type="datetime-local" label={t('Until (optional)')} description={t('It goes on by itself then; in the zone of this browser.')} value={until} onChange={(event) => setUntil(event.currentTarget.value)} />
+        <TextInput mt="sm" type="datetime-local" label={t('Until (optional)')} description={t('It goes on by itself then. On the clock of {zone}.', { zone: validZone(job.timezone) })} value={until} onChange={(event) => setUntil(event.currentTarget.value)} />
         {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
@@ -65,7 +65,7 @@ export function Backfill({ job, open, close, done }: Props) {
     setBusy(true)
     setError(null)
     try {
-      const body = { start: instant(start) ?? '', end: instant(end) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
+      const body = { start: instant(start, job) ?? '', end: instant(end, job) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
       const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body, ...(preview && { idempotencyKey: preview.key }) })
       if (dry_run) setPreview({ ...answer, key: newKey() })
       else {
@@ -87,7 +87,7 @@ export function Backfill({ job, open, close, done }: Props) {
   return (
     <Dialog opened={open} onClose={close} title={<strong>{t('Backfill {name}', { name: job.name })}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(preview === null) }}>
-        <p className="quiet">{t('Runs the occurrences of a range in the past, with the lowest priority and their own idempotency keys.')}</p>
+        <p className="quiet">{t('Runs the occurrences of a range in the past, with the lowest priority and their own idempotency keys. On the clock of {zone}.', { zone: validZone(job.timezone) })}</p>
         <Group grow mt="md" align="start">
           <TextInput type="datetime-local" label={t('From')} required value={start} onChange={changed(setStart)} data-autofocus />
           <TextInput type="datetime-local" label={t('To')} required value={end} onChange={changed(setEnd)} />

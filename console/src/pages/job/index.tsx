@@ -1,12 +1,12 @@
-import { Button, Menu, Tabs } from '@mantine/core'
-import { IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconRestore, IconTrash } from '@tabler/icons-react'
+import { Alert, Button, Menu, Tabs } from '@mantine/core'
+import { IconAlertTriangle, IconChevronDown, IconCopyPlus, IconHistory, IconPencil, IconPlayerPause, IconPlayerPlay, IconPlayerSkipForward, IconRestore, IconTrash } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { call, callExact, page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
-import { t, tn } from '@/i18n'
+import { said, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
@@ -49,10 +49,10 @@ export default function Job() {
           about={[words.data?.explanation ?? [job.schedule, job.timezone].filter(Boolean).join(', '), job.description].filter(Boolean).join(' — ')}
           actions={<Actions job={job} />}
         >
-          {job.problem && <Panel><p className="bad">{job.problem}</p></Panel>}
-          {job.warnings?.map((warning) => <Panel key={warning}><p className="warn">{warning}</p></Panel>)}
+          {job.problem && <Alert color="red" icon={<IconAlertTriangle size={18} />}>{job.problem}</Alert>}
+          {job.warnings?.map((warning) => <Alert key={warning} color="yellow" icon={<IconAlertTriangle size={18} />}>{said(warning)}</Alert>)}
           {job.status === 'paused' && (
-            <Panel><p>{t('Paused')}{job.paused_reason ? `: ${job.paused_reason}` : ''}{job.paused_until ? <> · {t('goes on')} <Time at={job.paused_until} zone={job.timezone} show="both" /></> : ''}</p></Panel>
+            <Alert color="yellow" icon={<IconPlayerPause size={18} />}><p>{t('Paused')}{job.paused_reason ? `: ${job.paused_reason}` : ''}{job.paused_until ? <> · {t('goes on')} <Time at={job.paused_until} zone={job.timezone} show="both" /></> : ''}</p></Alert>
           )}
           <Summary job={job} />
           <Columns side>
@@ -73,7 +73,7 @@ export default function Job() {
               <Panel title={t('Facts')}>
                 <Facts
                   items={[
-                    [t('Last outcome'), job.last_outcome && <span key="o"><Status status={job.last_outcome} /> <Time at={job.last_run_at} zone={job.timezone} /></span>],
+                    [t('Last outcome'), job.last_outcome && <span key="o" className={classes.outcome}><Status status={job.last_outcome} /> <Time at={job.last_run_at} zone={job.timezone} /></span>],
                     [t('Queue'), <Link key="q" to={`/queues?queue=${encodeURIComponent(job.queue ?? 'default')}`} className="link">{job.queue ?? 'default'}</Link>],
                     [t('Target'), <code key="t">{targetText(job)}</code>],
                     [t('Owner'), job.owner],
@@ -128,12 +128,12 @@ function Definition({ job }: { job: JobView }) {
     [t('Missed times'), job.missed_window], [t('Overlap'), job.overlap], [t('Grace'), duration(job.grace_seconds)], [t('Catch-up limit'), job.catch_up_seconds == null ? null : duration(job.catch_up_seconds)],
     [t('Jitter'), job.jitter_seconds ? duration(job.jitter_seconds) : null], [t('Expires after'), job.expires_seconds ? duration(job.expires_seconds) : null],
     [t('Retries'), job.max_retries], [t('Back-off'), `${job.retry_backoff} ${duration(job.retry_base_seconds)}–${duration(job.retry_max_seconds)}`], [t('Timeout'), duration(job.timeout_seconds)],
-    [t('Priority'), job.priority], [t('Clock goes forward'), job.gap], [t('Clock goes back'), job.fold], [t('Starts'), job.starts_at], [t('Ends'), job.ends_at], [t('At most runs'), job.max_runs],
+    [t('Priority'), job.priority], [t('Clock goes forward'), job.gap], [t('Clock goes back'), job.fold], [t('Starts'), job.starts_at && <Time at={job.starts_at} zone={job.timezone} show="both" />], [t('Ends'), job.ends_at && <Time at={job.ends_at} zone={job.timezone} show="both" />], [t('At most runs'), job.max_runs],
     [t('Concurrency key'), job.concurrency_key], [t('Excluded days'), job.exclude?.length ? job.exclude.join(', ') : null],
   ]
   return (
     <Stack>
-      <Panel title={t('Policies')}><Facts items={policies.map(([name, value]) => [name, value === null || value === undefined ? null : String(value)])} /></Panel>
+      <Panel title={t('Policies')} right={t('what is not named is as usual')}><Facts items={policies.filter(([, value]) => value !== null && value !== undefined).map(([name, value]) => [name, value as ReactNode])} /></Panel>
       <Panel title={t('Target')}><Json value={job.target} /></Panel>
       <Panel title={t('Payload')}><Json value={job.payload} /></Panel>
       <AsText job={job} />
@@ -226,7 +226,6 @@ function Actions({ job }: { job: JobView }) {
       )}
       <PauseUntil job={job} open={dialog === 'pause'} close={() => setDialog(null)} done={refresh} />
       <Backfill job={job} open={dialog === 'backfill'} close={() => setDialog(null)} done={refresh} />
-      <span className={classes.gone} />
     </>
   )
 }

@@ -1,22 +1,24 @@
-import { SegmentedControl, Tabs } from '@mantine/core'
-import { useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { Button, SegmentedControl, Tabs } from '@mantine/core'
+import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'react-router'
 import { call } from '@/api/client'
 import { writeExact } from '@/api/exact'
 import type { JobChange, JobView, Preview, Why } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { currentLanguage, said, t } from '@/i18n'
+import { currentLanguage, number, said, t, tn } from '@/i18n'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
-import { masked } from '@/parts/Json'
+import { MASK, masked } from '@/parts/Json'
 import { Answer, Failure, Panel } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ClockChanges } from './ClockChanges'
-import { asCommand, asCurl, asPython, asYaml } from './texts'
+import { differences } from './differences'
+import { DiffTable } from './DiffTable'
+import { asCommand, asCurl, asPython, asYaml, definitionOf, type Definition } from './texts'
 import classes from './Job.module.css'
 
 export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResult<Preview> }) {
@@ -52,11 +54,17 @@ export function accountOf(row: Pick<Why, 'disposition' | 'reason' | 'text'>): st
   return t('skipped: {reason}', { reason: t(row.reason) })
 }
 
+const ACCOUNTED = 50
+// The server explains so many at once; older ones stand among the runs, skipped ones with them.
+const MOST_ACCOUNTED = 200
+
 /** Each occurrence with its one disposition, and why. */
 export function Accounting({ job }: { job: JobView }) {
-  const asked = useQuery({ queryKey: ['job-why', job.job_id], queryFn: () => call('GET /jobs/{job}/why', { path: { job: job.job_id }, query: { past: 50, ahead: 5 } }) })
+  const [past, setPast] = useState(ACCOUNTED)
+  const asked = useQuery({ queryKey: ['job-why', job.job_id, past], queryFn: () => call('GET /jobs/{job}/why', { path: { job: job.job_id }, query: { past, ahead: 5 } }), placeholderData: keepPreviousData })
+  const whole = (asked.data?.filter((row) => row.disposition !== 'upcoming').length ?? 0) < past
   return (
-    <Panel title={t('Every occurrence has exactly one account')} flush>
+    <Panel title={t('Every occurrence has exactly one account')} right={asked.data && (whole ? tn('{count} occurrence', '{count} occurrences', asked.data.length) : t('the latest {count}', { count: number(asked.data.length) }))} flush>
       <Answer query={asked}>
         {(rows) => rows.length === 0 ? <Empty title={t('No occurrence yet')} /> : (
           <div style={{ overflowX: 'auto' }}>
@@ -72,6 +80,11 @@ export function Accounting({ job }: { job: JobView }) {
                 ))}
               </tbody>
             </table>
+            {!whole && (
+              <p className={classes.earlier}>
+                {past < MOST_ACCOUNTED ? <Button variant="subtle" loading={asked.isFetching} onClick={() => setPast(MOST_ACCOUNTED)}>{t('Show earlier ones')}</Button> : <Link to="?" className="link">{t('Earlier ones are among the runs')}</Link>}
+              </p>
+            )}
           </div>
         )}
       </Answer>
@@ -120,51 +133,22 @@ export function Change({ change }: { change: Pick<JobChange, 'at' | 'actor' | 'f
         <span className="quiet">{t('by')} {change.face} · <Time at={change.at} show="both" /></span>
       </header>
       {change.reason && <p>“{change.reason}”</p>}
-      {fields.length > 0 && (
-        <table className={classes.diff}>
-          <tbody>
-            {fields.map(([name, before, after]) => (
-              <tr key={name}>
-                <td><code>{name}</code></td>
-                <td>
-                  {before !== undefined && <div className={classes.before}><code>{shown(before, name)}</code></div>}
-                  {after !== undefined && <div className={classes.after}><code>{shown(after, name)}</code></div>}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {fields.length > 0 && <DiffTable fields={fields} />}
       {fields.length === 0 && change.detail != null && <code className="quiet">{writeExact(masked(change.detail), 0)}</code>}
     </div>
   )
 }
 
-function shown(value: unknown, name: string): string {
-  return writeExact(masked(value, name), 0)
-}
-
-/** The fields that differ: before and after. */
-export function differences(before: unknown, after: unknown): [string, unknown, unknown][] {
-  if (!isRecord(before) && !isRecord(after)) return []
-  const [old, next] = [isRecord(before) ? before : {}, isRecord(after) ? after : {}]
-  return [...new Set([...Object.keys(old), ...Object.keys(next)])]
-    .filter((name) => writeExact(old[name], 0) !== writeExact(next[name], 0))
-    .map((name) => [name, old[name], next[name]])
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** The same job as curl, command line, Python and YAML. */
 export function AsText({ job }: { job: JobView }) {
   const { namespace } = useSession()
+  // As it is shown elsewhere on the page: a secret does not leave it in a command, either.
+  const given = masked(definitionOf(job)) as Definition
   const forms: [string, string, string][] = [
-    ['curl', 'curl', asCurl(job, location.origin, namespace)],
-    ['cli', t('Command line'), asCommand(job, location.origin, namespace)],
-    ['python', 'Python', asPython(job)],
-    ['yaml', 'YAML', asYaml(job)],
+    ['curl', 'curl', asCurl(given, location.origin, namespace)],
+    ['cli', t('Command line'), asCommand(given, location.origin, namespace)],
+    ['python', 'Python', asPython(given)],
+    ['yaml', 'YAML', asYaml(given)],
   ]
   return (
     <Panel title={t('The same job as')}>
@@ -172,6 +156,7 @@ export function AsText({ job }: { job: JobView }) {
         <Tabs.List mb="xs">{forms.map(([value, name]) => <Tabs.Tab key={value} value={value}>{name}</Tabs.Tab>)}</Tabs.List>
         {forms.map(([value, , text]) => <Tabs.Panel key={value} value={value}><Code>{text}</Code></Tabs.Panel>)}
       </Tabs>
+      {forms.some(([, , text]) => text.includes(MASK)) && <p className="quiet" style={{ marginTop: 8 }}>{t('{mask} stands for what sounds like a secret: write it in, or keep it as a secret of the namespace.', { mask: MASK })}</p>}
     </Panel>
   )
 }

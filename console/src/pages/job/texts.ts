@@ -10,8 +10,10 @@ const STATE = new Set([
 ])
 const DEFAULTS = new Map<string, unknown>(Object.entries(JOB_FIELDS).map(([name, field]) => [name, field.default]))
 
-/** The fields of the definition that someone chose. `kind`, `anchor` and policies that were worked out stay if they are there. */
-export function definitionOf(job: JobView): Record<string, unknown> {
+/** The fields of the definition that were chosen. `kind`, `anchor` and policies that were worked out stay if they are there. */
+export type Definition = Record<string, unknown>
+
+export function definitionOf(job: JobView): Definition {
   const made: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(job)) {
     if (STATE.has(name) || value === null || value === undefined) continue
@@ -21,13 +23,13 @@ export function definitionOf(job: JobView): Record<string, unknown> {
   return made
 }
 
-export function asCurl(job: JobView, origin: string, namespace = 'default'): string {
+export function asCurl(job: Definition, origin: string, namespace = 'default'): string {
   const header = namespace === 'default' ? '' : ` \\\n  -H ${quoted(`Sexton-Namespace: ${namespace}`)}`
-  return `curl ${origin}/api/v1/jobs${header} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(writeExact(definitionOf(job)))}`
+  return `curl ${origin}/api/v1/jobs${header} \\\n  -H 'Content-Type: application/json' \\\n  -d ${quoted(writeExact(job))}`
 }
 
-export function asCommand(job: JobView, origin: string, namespace = 'default'): string {
-  const { name, labels, exclude, ...rest } = definitionOf(job)
+export function asCommand(job: Definition, origin: string, namespace = 'default'): string {
+  const { name, labels, exclude, ...rest } = job
   const options = Object.entries(rest).map(([field, value]) => {
     const target = value as Record<string, unknown>
     if (field === 'target' && typeof target['handler'] === 'string') return `--handler ${quoted(target['handler'])}`
@@ -39,16 +41,16 @@ export function asCommand(job: JobView, origin: string, namespace = 'default'): 
   return [leading(`sexton jobs add ${quoted(String(name))}`, origin, namespace), ...options].join(' \\\n  ')
 }
 
-export function asPython(job: JobView): string {
-  const { target, schedule, ...rest } = definitionOf(job)
+export function asPython(job: Definition): string {
+  const { target, schedule, ...rest } = job
   const handler = (target as { handler?: string } | undefined)?.handler
   const first = handler ? `    ${python(handler)},\n` : target ? `    target=${python(target, 1)},\n` : ''
   const fields = Object.entries({ schedule, ...rest }).map(([name, value]) => `    ${name}=${python(value, 1)},\n`)
   return `await app.schedule(\n${first}${fields.join('')})`
 }
 
-export function asYaml(job: JobView): string {
-  return yaml(definitionOf(job), 0).replace(/^\n/, '')
+export function asYaml(job: Definition): string {
+  return yaml(job, 0).replace(/^\n/, '')
 }
 
 function python(value: unknown, depth = 0): string {

@@ -1,0 +1,77 @@
+/** The schedule as it is written now: in words, its next times, clock changes, and who else fires then. */
+import { Button, Skeleton } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
+import { ApiError } from '@/api/client'
+import type { PreviewInCompany } from '@/api/schema'
+import { locale, t, tn } from '@/i18n'
+import { browserZone, duration, shortly, validZone } from '@/parts/instant'
+import { Panel } from '@/parts/Page'
+import { Time } from '@/parts/Time'
+import { ClockChanges } from '../job/ClockChanges'
+import classes from './JobForm.module.css'
+
+interface Asked {
+  schedule: string
+  timezone: string | null
+}
+
+export function LivePreview({ asked, preview, spread }: { asked: Asked; preview: UseQueryResult<PreviewInCompany>; spread: (seconds: number) => void }) {
+  const failed = preview.error instanceof ApiError ? preview.error : null
+  const data = preview.data
+  const zone = validZone(asked.timezone)
+  const mine = browserZone()
+  return (
+    <div className={classes.preview} aria-live="polite">
+      <Panel title={t('Preview')} right={asked.timezone ?? 'UTC'} flush>
+        {!asked.schedule && (
+          <div className={classes.hint}>
+            <p>{t('Write a schedule to see when it fires.')}</p>
+          </div>
+        )}
+        {asked.schedule && !data && !failed && <div className={classes.hint}><Skeleton height={12} mb={10} /><Skeleton height={12} width="70%" /></div>}
+        {failed && (
+          <div className={classes.hint}>
+            <p className="bad">{failed.message}</p>
+            {failed.hint && <p>{failed.hint}</p>}
+          </div>
+        )}
+        {!failed && data && asked.schedule && (
+          <>
+            <p className={classes.words}>{data.explanation}</p>
+            <ol className={classes.times}>
+              {data.occurrences.map((each) => (
+                <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
+                  <span>
+                    <span className={classes.local}>{weekday(each.scheduled_at, zone)}</span>
+                    {zone !== mine && <small>{t('{time} for you', { time: shortly(new Date(each.scheduled_at), mine, new Date(each.scheduled_at)) })}</small>}
+                    {each.note && <em>{each.note}</em>}
+                    {each.skipped && !each.note && <em>{t('skipped')}: {t(each.skipped)}</em>}
+                  </span>
+                  <span className="quiet"><Time at={each.scheduled_at} zone={asked.timezone} /></span>
+                </li>
+              ))}
+            </ol>
+            {data.warnings.map((warning) => <p key={warning} className={classes.hint}>{warning}</p>)}
+            <ClockChanges changes={data.clock_changes} zone={zone} />
+            {data.shares_minute !== null && (
+              <div className={classes.company}>
+                <span>{data.shares_minute === 0 ? t('No other job fires in its next minute.') : tn('{count} other job fires in its next minute.', '{count} other jobs fire in its next minute.', data.shares_minute)}</span>
+                {data.spread_offer ? <Button variant="default" onClick={() => spread(data.spread_offer ?? 0)}>{t('Spread it over {time}', { time: duration(data.spread_offer) })}</Button> : null}
+              </div>
+            )}
+          </>
+        )}
+      </Panel>
+    </div>
+  )
+}
+
+/** “Thu 19 Nov, 02:30 CET”, with seconds if it has some. */
+function weekday(at: string, zone: string): string {
+  const instant = new Date(at)
+  return new Intl.DateTimeFormat(locale(), {
+    timeZone: zone, weekday: 'short', day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short',
+    ...(instant.getUTCSeconds() ? { second: '2-digit' } : {}),
+    ...(instant.getTime() - Date.now() > 300 * 86_400_000 ? { year: 'numeric' } : {}),
+  }).format(instant)
+}
