@@ -51,6 +51,27 @@ def test_a_menu_and_the_question_that_it_opens(visit: Visit, server: Server) -> 
     expect(more).to_be_focused()
 
 
+def test_the_keys_lead_from_row_to_row(visit: Visit, server: Server) -> None:
+    for name in ("a", "b", "c"):
+        ask(server, "POST", "/jobs", {"name": name, "schedule": "@daily", "target": TARGET})
+    page = visit.open("/jobs?sort=name")
+    rows = page.locator("tr[data-row]")
+    expect(rows).to_have_count(3)
+    page.keyboard.press("j")
+    expect(rows.nth(0)).to_be_focused()
+    page.keyboard.press("j")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("k")
+    expect(rows.nth(1)).to_be_focused()
+    page.keyboard.press("x")
+    expect(page.get_by_role("region", name="Selection")).to_contain_text("1 selected")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="b", exact=True)).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("j")  # after g it leads to a page
+    expect(page).to_have_url(re.compile("/jobs$"))
+
+
 def test_a_dialog_gives_the_focus_back_to_what_opened_it(visit: Visit, server: Server) -> None:
     ask(server, "POST", "/jobs", {"name": "hello", "schedule": "@daily", "target": TARGET})
     page = visit.open("/queues")

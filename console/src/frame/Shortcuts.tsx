@@ -2,12 +2,13 @@ import { useEffect, useRef } from 'react'
 import { useNavigate } from 'react-router'
 import { t } from '@/i18n'
 import { Dialog } from '@/parts/Dialog'
+import { walk } from '@/parts/walk'
 import { PLACES } from './nav'
 import classes from './Shortcuts.module.css'
 
 const FOLLOW_MS = 1200
 
-/** `/` and Ctrl-K search, `?` lists the keys, `g` and a letter lead to a page, `c` makes a job. */
+/** `/` and Ctrl-K search, `?` lists the keys, `g` and a letter lead to a page, `c` makes a job, `j` and `k` lead through a list. */
 export function useKeys({ search, help }: { search: () => void; help: () => void }): void {
   const navigate = useNavigate()
   const leading = useRef(0)
@@ -19,7 +20,7 @@ export function useKeys({ search, help }: { search: () => void; help: () => void
         return
       }
       const target = event.target as HTMLElement
-      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input,textarea,select,[contenteditable],[role="dialog"]')) return
+      if (event.ctrlKey || event.metaKey || event.altKey || target.closest('input:not([type="checkbox"]),textarea,select,[contenteditable],[role="dialog"],[role="menu"],[role="listbox"]')) return
       if (Date.now() - leading.current < FOLLOW_MS) {
         leading.current = 0
         const place = PLACES.find((each) => each.key === event.key)
@@ -33,7 +34,7 @@ export function useKeys({ search, help }: { search: () => void; help: () => void
       else if (event.key === '?') help()
       else if (event.key === 'g') leading.current = Date.now()
       else if (event.key === 'c') void navigate('/jobs/new')
-      else return
+      else if (!walk(event.key, target)) return
       event.preventDefault()
     }
     window.addEventListener('keydown', press)
@@ -50,8 +51,10 @@ export function Shortcuts({ open, close }: { open: boolean; close: () => void })
     [['Esc'], t('Close')],
   ]
   const table: [string[], string][] = [
-    [['Tab'], t('To the next thing that can be used')],
+    [['j', 'k'], t('To the next row, to the one before')],
+    [['x'], t('Select the row')],
     [['Enter'], t('Open or press it')],
+    [['Tab'], t('To the next thing that can be used')],
     [['m'], t('On a calendar entry: move it')],
     [['←', '↑', '→', '↓'], t('In the calendar: from day to day')],
   ]

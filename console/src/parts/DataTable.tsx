@@ -101,10 +101,15 @@ const ROW = 38
 // The first drawing has the right columns already.
 const AT_ONCE = { getInitialValueInEffect: false }
 
+/** On a telephone. */
+export function useNarrow(): boolean {
+  return useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
+}
+
 export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
   const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
-  const narrow = useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
+  const narrow = useNarrow()
   const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
   const large = useMediaQuery('(max-width: 1200px)', undefined, AT_ONCE) ?? false
   const [unfolded, setUnfolded] = useState(false)
@@ -216,7 +221,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
           <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
         ))}
         {narrow && visible.length > 2 && (
-          <Button variant="default" leftSection={<IconAdjustmentsHorizontal size={14} />} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}>{t('Filters')}</Button>
+          <ActionIcon variant="default" aria-label={t('Filters')} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}><IconAdjustmentsHorizontal size={16} /></ActionIcon>
         )}
         {filtered && (
           <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={clear}>
@@ -275,7 +280,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
       ) : !pending && !looking && rows.length === 0 ? (
         hasNextPage ? <div className={classes.none}>{t('Nothing was found so far; there is more to look through.')}</div> : filtered ? <div className={classes.none}>{t('Nothing matches these filters.')}</div> : empty
       ) : (
-        <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label}>
+        <div ref={scroller} className={short ? classes.shortScroller : classes.scroller} tabIndex={0} role="group" aria-label={label} data-rows>
           <table data-steady={steady || undefined}>
             <thead>
               {table.getHeaderGroups().map((group) => (
@@ -313,6 +318,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                 return (
                   <tr
                     key={key}
+                    // The keys lead from row to row: see `parts/walk`.
+                    data-row
+                    tabIndex={-1}
                     data-selected={selected.has(key) || all || undefined}
                     data-link={target !== null || undefined}
                     onClick={(event) => {

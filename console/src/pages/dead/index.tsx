@@ -150,9 +150,9 @@ function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter, count: nu
 
 function makeColumns(): ColumnDef<DeadLetter>[] {
   return [
-    { id: 'reason', header: () => t('Reason'), cell: ({ row: { original: letter } }) => <Status status="dead" label={t(letter.reason)} />, meta: { width: 110 } },
+    { id: 'reason', header: () => t('Reason'), cell: ({ row: { original: letter } }) => <Status status="dead" label={t(letter.reason)} />, meta: { width: 124, narrow: 112 } },
     { id: 'job', header: () => t('Job'), cell: ({ row: { original: letter } }) => <Link to={`/jobs/${letter.job_id}`} className="link">{letter.job_name ?? letter.job_id}</Link> },
-    { id: 'run', header: () => t('Run'), cell: ({ row: { original: letter } }) => <Link to={`/dead/${letter.run_id}`} className="mono quiet">{letter.run_id}</Link>, meta: { hide: 'sm', width: 110 } },
+    { id: 'run', header: () => t('Run'), cell: ({ row: { original: letter } }) => <Link to={`/dead/${letter.run_id}`} className={`${classes.id} mono`}>{letter.run_id}</Link>, meta: { hide: 'sm', width: 110 } },
     { id: 'died', header: () => t('Died'), cell: ({ row: { original: letter } }) => <Time at={letter.died_at} show="both" />, meta: { width: 190, narrow: 86 } },
     { id: 'tries', header: () => t('Tries'), cell: ({ row: { original: letter } }) => <span className="num">{letter.attempt ?? ''}</span>, meta: { align: 'right', hide: 'md', width: 60 } },
     { id: 'error', header: () => t('What went wrong'), cell: ({ row: { original: letter } }) => <span className="quiet" title={letter.error ?? ''}>{toldBy(letter.error ?? '').title}</span>, meta: { hide: 'sm' } },

@@ -141,7 +141,7 @@ function NextRun({ job }: { job: JobRow }) {
   return (
     <div className={classes.next}>
       <strong className="num"><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></strong>
-      <span className="quiet num clip" title={times}>{times}</span>
+      <span className="quiet num clip" title={times}>{times.split(' · ').map((each, place) => <span key={each}>{place > 0 && ' · '}<span className="nowrap">{each}</span></span>)}</span>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, NumberInput, Progress, Tooltip } from '@mantine/core'
+import { ActionIcon, Alert, Button, Group, NumberInput, Progress, Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -8,7 +8,7 @@ import type { Backlog, NodeView, QueueAnswer, QueueHour } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, said, t, tn } from '@/i18n'
 import { useConfirm, type Question } from '@/parts/Confirm'
-import { DataTable, type Selection } from '@/parts/DataTable'
+import { DataTable, useNarrow, type Selection } from '@/parts/DataTable'
 import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
@@ -67,10 +67,12 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
   const ask = useConfirm()
   const queries = useQueryClient()
   const [editing, setEditing] = useState<Queue | null>(null)
+  const narrow = useNarrow()
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
   const pause = (queues: Queue[]) => askToPause(ask, queues, refresh)
+  const limits = (queue: Queue) => (session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>)
   const columns: ColumnDef<Queue>[] = [
-    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
+    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{narrow && <div className={classes.under}>{t('Limits')}: {limits(queue)}</div>}{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { sort: 'state', value: (queue) => stateOf(queue, unserved) } },
     { id: 'waiting', header: () => t('Waiting'), cell: ({ row: { original: queue } }) => <span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span>, meta: { align: 'right', sort: 'waiting', value: (queue) => queue.waiting ?? 0 } },
     { id: 'oldest', header: () => t('Oldest'), cell: ({ row: { original: queue } }) => (queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>), meta: { align: 'right', hide: 'sm', sort: 'oldest', value: (queue) => queue.oldest_available_at } },
@@ -78,8 +80,8 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
     { id: 'in', header: () => t('In/s'), cell: ({ row: { original: queue } }) => <>{number(queue.arrival_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.arrival_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'in', value: (queue) => queue.arrival_per_second ?? 0 } },
     { id: 'out', header: () => t('Out/s'), cell: ({ row: { original: queue } }) => <>{number(queue.drain_per_second ?? 0, 1)}{queue.messages && <div className="quiet">{t('{count} messages', { count: number(queue.messages.drain_per_second, 1) })}</div>}</>, meta: { align: 'right', hide: 'sm', sort: 'out', value: (queue) => queue.drain_per_second ?? 0 } },
     { id: 'hour', header: () => t('Last hour'), cell: ({ row: { original: queue } }) => queue.hour && <Hour hour={queue.hour} />, meta: { hide: 'md' } },
-    { id: 'limits', header: () => t('Limits'), cell: ({ row: { original: queue } }) => (session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>) },
-    { id: 'actions', header: () => <span className="hidden-label">{t('Actions')}</span>, cell: ({ row: { original: queue } }) => session.may('operator') && <Button variant="subtle" color="gray" leftSection={queue.paused ? <IconPlayerPlay size={13} /> : <IconPlayerPause size={13} />} onClick={() => (queue.paused ? void resume([queue], refresh) : pause([queue]))}>{queue.paused ? t('Resume') : t('Pause')}</Button>, meta: { align: 'right' } },
+    { id: 'limits', header: () => t('Limits'), cell: ({ row: { original: queue } }) => limits(queue), meta: { hide: 'sm' } },
+    { id: 'actions', header: () => <span className="hidden-label">{t('Actions')}</span>, cell: ({ row: { original: queue } }) => session.may('operator') && <Turn queue={queue} narrow={narrow} turn={() => (queue.paused ? void resume([queue], refresh) : pause([queue]))} />, meta: { align: 'right' } },
   ]
   const bulk = session.may('operator')
     ? [
@@ -104,6 +106,13 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
       {editing && <Limits queue={editing} close={() => setEditing(null)} done={refresh} />}
     </>
   )
+}
+
+/** On a telephone there is room for its sign. */
+function Turn({ queue, narrow, turn }: { queue: Queue; narrow: boolean; turn: () => void }) {
+  const Sign = queue.paused ? IconPlayerPlay : IconPlayerPause
+  const word = queue.paused ? t('Resume') : t('Pause')
+  return narrow ? <ActionIcon aria-label={`${word}: ${queue.name}`} onClick={turn}><Sign size={16} /></ActionIcon> : <Button variant="subtle" color="gray" leftSection={<Sign size={13} />} onClick={turn}>{word}</Button>
 }
 
 /** Some queues, or one: how many runs wait in them is said first. */
