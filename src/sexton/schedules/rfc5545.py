@@ -133,9 +133,9 @@ def read_parts(text: str, position: int = 0) -> Parts:
                 raise refuse(f"{name} (RFC 7529) is not supported", position, "leave it out")
             case _:
                 if name not in _NUMBER_PARTS:
-                    known = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_NUMBER_PARTS)
-                    near = get_close_matches(name, known, 1)
-                    hint = f"did you mean {near[0]}={value}?" if near else f"use {', '.join(known)}"
+                    names = ("FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYDAY", *_NUMBER_PARTS)
+                    near = get_close_matches(name, names, 1)
+                    hint = f"did you mean {near[0]}={value}?" if near else f"use {', '.join(names)}"
                     raise refuse(f"unknown part {name!r}", position, hint)
                 field, low, high, negative = _NUMBER_PARTS[name]
                 numbers = _read_numbers(name, value, at, low, high, negative)
