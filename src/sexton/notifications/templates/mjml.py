@@ -1,13 +1,23 @@
 """Converts MJML, a markup for e-mail, to HTML. Needs the extra `pip install 'sexton[mail]'`.
 
 It is converted once, when a version is written. Variables stay, and are filled in later.
+
+The converter calls itself for each element inside another one, and a full stack ends the whole process. So
+the number of elements is bounded, and it runs in a thread whose stack holds as many, one inside the other.
 """
 
 from __future__ import annotations
 
+import re
+import threading
+from concurrent.futures import Future
+
 from sexton.errors import InvalidField
 
 FIELD = "email.mjml"
+# Elements of MJML, which take more of the stack, and all elements.
+MOST_BLOCKS, MOST_ELEMENTS = 3000, 15_000
+STACK_BYTES = 64 * 1024 * 1024
 
 
 def to_html(source: str) -> str:
@@ -20,7 +30,27 @@ def to_html(source: str) -> str:
             field=FIELD,
             hint="install it with: pip install 'sexton[mail]'; or write html",
         ) from None
+    for opening, most in ((r"<mj", MOST_BLOCKS), (r"<[^/]", MOST_ELEMENTS)):
+        if (found := len(re.findall(opening, source, re.IGNORECASE))) > most:
+            raise InvalidField(
+                "too_many", f"the MJML has {found:,} elements", field=FIELD, hint=f"at most {most:,}"
+            )
+    made: Future[str] = Future()
+
+    def convert() -> None:
+        try:
+            made.set_result(str(mjml2html(source)))
+        except BaseException as error:  # `result` raises it
+            made.set_exception(error)
+
+    before = threading.stack_size(STACK_BYTES)
     try:
-        return str(mjml2html(source))
+        thread = threading.Thread(target=convert, name="sexton mjml")
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    try:
+        return made.result()
     except (ValueError, RuntimeError) as error:
         raise InvalidField("bad_mjml", str(error), field=FIELD, hint="see the MJML documentation") from None
