@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2.exceptions import TemplateError
 
+from sexton.errors import InvalidField
 from sexton.notifications.templates.rendering import NotRendered, Place, TextCompiler
 from sexton.notifications.templates.sandbox import Sandbox
+from sexton.notifications.templates.template import used_variables
 
 PLACE = Place("Europe/Berlin", "de-AT")
 
@@ -157,3 +159,30 @@ def test_any_text_is_refused_when_it_is_written_or_rendered_or_says_why_not(
         assert texts is not None
         made = texts.render({"a": a, "b": b, "c": {"x": a}}, PLACE)[name]
         assert "<class " not in made
+
+
+NESTED = "{% set a = 1 %}{% set b = 1 %}" + "{% set a = (a, a) %}{% set b = (b, b) %}" * 60
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "{{ a == b }}", "{{ a < b }}", "{{ a in [b] }}", "{{ a is eq(b) }}", "{{ {a: 1} }}", "{{ {}[a] }}",
+        "{{ {}.get(a) }}", "{{ [a].index(b) }}", "{{ [a, b]|unique|list }}", "{{ [a, b]|max }}",
+        "{{ dict([(a, 1)]) }}", "{{ [a]|select('eq', b)|list }}",
+        "{{ a is in([b]) }}",
+    ],
+)  # fmt: skip
+def test_what_has_its_parts_many_times_is_not_compared(use: str) -> None:
+    """It would take years, with a template of some lines."""
+    with pytest.raises(NotRendered):
+        render(NESTED + use)
+
+
+def test_the_code_of_a_text_is_bounded() -> None:
+    many = "".join(f"{{{{ x{number} }}}}" for number in range(3000))
+    assert len(TextCompiler().variables(many)) == 3000
+    with pytest.raises(TemplateError, match="in tags"):
+        TextCompiler().compile("text", many * 2)
+    with pytest.raises(InvalidField, match="in tags"):
+        used_variables({locale: {"sms": {"text": many}} for locale in ("de", "en", "fr", "it", "es")})

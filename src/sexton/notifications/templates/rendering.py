@@ -206,7 +206,8 @@ class TextCompiler:
             return {}
         tree = self._plain.parse(text)
         names = meta.find_undeclared_variables(tree) - KNOWN - set(self._plain.globals)
-        return {name: name not in _optional(tree) for name in names}
+        optional = _optional(tree)
+        return {name: name not in optional for name in names}
 
 
 def choose(

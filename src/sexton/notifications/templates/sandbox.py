@@ -8,6 +8,7 @@ methods, filters and functions are available.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any
@@ -19,6 +20,8 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup, escape
 
 LONGEST_SOURCE = 256 * 1024
+# Of it, what stands between {{ and }} or {% and %}: compiling takes as long as there is of this.
+LONGEST_CODE = 32 * 1024
 LONGEST_OUTPUT = 1024 * 1024
 MOST_CHARACTERS = 2 * 1024 * 1024
 MOST_STEPS = 20_000
@@ -97,6 +100,8 @@ class Sandbox(ImmutableSandboxedEnvironment):
         """Parse a template, and add the budget to its loops and its operator `~`."""
         if len(source) > LONGEST_SOURCE:
             raise TooMuch(f"the text is longer than {LONGEST_SOURCE:,} characters")
+        if code_length(source) > LONGEST_CODE:
+            raise TooMuch(f"the text has more than {LONGEST_CODE:,} characters in tags")
         tree = super()._parse(source, name, filename)
         for refused in (nodes.Include, nodes.Import, nodes.FromImport, nodes.Extends, nodes.Block):
             if found := tree.find(refused):
@@ -120,6 +125,12 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self.budget.take(sum(map(len, texts)))
         return (Markup() if wrap is escape else "").join(texts)
 
+    def weighed(self, value: Any) -> Any:
+        """A value that is compared, or looked up: that takes as long as it has parts. A list that has another
+        one twice, again and again, has very many."""
+        self._charge(value)
+        return value
+
     def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
         self.budget.step()
         if operator == "*":
@@ -140,9 +151,15 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def call(self, context: Any, obj: Any, /, *args: Any, **kwargs: Any) -> Any:
+        owner = getattr(obj, "__self__", None)
+        if owner is self and obj.__name__ == "weighed":
+            return obj(*args)
         self.budget.step()
-        if isinstance(owner := getattr(obj, "__self__", None), str):
+        if isinstance(owner, str):
             self.budget.take(len(owner))
+        if obj is dict or isinstance(owner, tuple(METHODS)):
+            for value in (*args, *kwargs.values()):
+                self._charge(value)
         return super().call(context, obj, *args, **kwargs)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
@@ -260,12 +277,40 @@ def _charge(tree: nodes.Template) -> None:
                 setattr(parent, name, _joined(value))
             elif isinstance(value, list):
                 value[:] = [_joined(each) if isinstance(each, nodes.Concat) else each for each in value]
+    for compared in list(tree.find_all(nodes.Compare)):
+        compared.expr = _weighed(compared.expr)
+        for operand in compared.ops:
+            operand.expr = _weighed(operand.expr)
+    for tested in list(tree.find_all(nodes.Test)):
+        if tested.name not in ("defined", "undefined"):
+            tested.node = _weighed(tested.node)
+        tested.args = [_weighed(each) for each in tested.args]
+    for pair in list(tree.find_all(nodes.Pair)):
+        pair.key = _weighed(pair.key)
+    for looked in list(tree.find_all(nodes.Getitem)):
+        if not isinstance(looked.arg, nodes.Slice):
+            looked.arg = _weighed(looked.arg)
     tree.set_environment(tree.environment)  # type: ignore[arg-type]
 
 
 def _joined(concat: nodes.Concat) -> nodes.Call:
     joined = nodes.EnvironmentAttribute("joined", lineno=concat.lineno)
     return nodes.Call(joined, list(concat.nodes), [], None, None, lineno=concat.lineno)
+
+
+def _weighed(value: nodes.Expr) -> nodes.Expr:
+    if isinstance(value, nodes.Const):
+        return value
+    weighed = nodes.EnvironmentAttribute("weighed", lineno=value.lineno)
+    return nodes.Call(weighed, [value], [], None, None, lineno=value.lineno)
+
+
+def code_length(source: str) -> int:
+    """How many characters of a template are in tags."""
+    return sum(map(len, _CODE.findall(source)))
+
+
+_CODE = re.compile(r"\{[{%].*?(?:[%}]\}|\Z)", re.DOTALL)
 
 
 def _tag(kind: type[nodes.Node]) -> str:

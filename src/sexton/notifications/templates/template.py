@@ -21,6 +21,7 @@ from sexton.notifications.templates.rendering import (
     known_locale,
     refused,
 )
+from sexton.notifications.templates.sandbox import code_length
 from sexton.postgres.estimate import Total, total
 from sexton.postgres.jsonb import json_text
 from sexton.postgres.page import LAST_CHARACTER, Page, decode_cursor, encode_cursor, make_page
@@ -32,6 +33,8 @@ CHANNELS = ("email", "sms", "push", "in_app")
 DEFAULTS = ("urgency", "expires_seconds", "topic")
 LARGEST = 512 * 1024
 LARGEST_VARS = 64 * 1024
+# Characters in tags, of all texts together.
+MOST_CODE = 128 * 1024
 OWN_DEFAULT = ""
 
 Parts = Mapping[str, Mapping[str, Mapping[str, str]]]
@@ -274,6 +277,16 @@ def used_variables(parts: Parts) -> dict[str, bool]:
     """The variables in texts, each with whether a text requires it. Refuses texts that cannot be compiled."""
     compiler = TextCompiler()
     found: dict[str, bool] = {}
+    code = sum(
+        code_length(text) for each in parts.values() for texts in each.values() for text in texts.values()
+    )
+    if code > MOST_CODE:
+        raise InvalidField(
+            "too_long",
+            f"the texts have {code:,} characters in tags",
+            field="body",
+            hint=f"at most {MOST_CODE:,}: give variables the finished texts",
+        )
     for locale, channels in parts.items():
         for channel, texts in channels.items():
             for name, text in texts.items():
