@@ -23,7 +23,7 @@ CONFIG_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 EXAMPLE_TIME = "2026-06-08T13:00:00Z"
 # Things with an id or a name: the code of the refusal if there is none, and where to look.
 THINGS = {
-    "job": ("job_not_found", "see: sexton jobs list"),
+    "job": ("job_not_found", "see: sexton jobs list; deleted ones: --status deleted"),
     "run": ("run_not_found", "see: sexton runs list; runs are kept as long as history"),
     "dead letter": (
         "dead_not_found",

@@ -89,7 +89,8 @@ def read_moment(
             "no_timezone",
             f"{local_time} is a local time without a time zone",
             field="timezone",
-            hint='give "timezone", such as Europe/Berlin, or an instant such as 2027-03-14T08:00:00Z',
+            hint='give "timezone" (--timezone), such as Europe/Berlin, or an instant such as'
+            " 2027-03-14T08:00:00Z",
         )
     place = find_zone(timezone)
     return Moment(_choose(moment, place, fold, gap, field), moment, place.name)

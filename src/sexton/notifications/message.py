@@ -342,7 +342,8 @@ def _recipient(spec: NotificationSpec, known: Known) -> asyncpg.Record | None:
             "recipient_not_found",
             f"there is no recipient {spec.user_id}",
             field="user_id",
-            hint=f"add it: PUT /api/v1/recipients/{spec.user_id}; or give an address",
+            hint=f"add it: sexton recipients set {spec.user_id}, PUT /api/v1/recipients/{spec.user_id};"
+            " or give an address",
         )
     return found
 

@@ -89,7 +89,7 @@ def test_a_message_is_scheduled_moved_explained_and_cancelled(
 
 
 def test_templates(server: Server, sexton: Sexton) -> None:
-    assert "no templates" in sexton("templates", "list").out
+    assert "No templates" in sexton("templates", "list").out
     texts(sexton)
     texts(sexton)
     assert "hello, version 2 of 2" in sexton("templates", "show", "hello").out

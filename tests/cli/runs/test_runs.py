@@ -67,7 +67,11 @@ def test_dead_letters(sexton: Sexton, server: Server) -> None:
         assert sexton("dead", verb, "--dry-run").code == 2
     asked = sexton("dead", "discard", "--all")
     assert (asked.code, "Discard 3 dead letters?" in asked.err) == (2, True)
-    assert "is on its way" in sexton("dead", "redrive", letters[0]).out
+    many = sexton("dead", "redrive", "--all", "--payload", "1")
+    assert (many.code, "--payload is for one letter" in many.err) == (2, True)
+    assert sexton("dead", "redrive", letters[0], "--payload", "{").code == 2
+    redriven = sexton("dead", "redrive", letters[0], "--payload", '{"n": 2}', "--json").json()["run_id"]
+    assert sexton("runs", "show", redriven, "--json").json()["payload"] == {"n": 2}
     assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
     assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
     assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}

@@ -37,7 +37,7 @@ def test_a_link_signs_a_browser_in_once(sexton: Sexton, server: Server) -> None:
 
 
 def test_sessions_are_listed_and_ended(sexton: Sexton, server: Server) -> None:
-    assert "no browser is signed in" in sexton("sessions", "list").out
+    assert "No browser is signed in" in sexton("sessions", "list").out
     for _ in range(3):
         sign_in(server, sexton("login", "--json").json()["url"])
     first, *_ = sexton("sessions", "list", "--json").json()

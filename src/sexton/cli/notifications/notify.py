@@ -200,7 +200,7 @@ def _show_all(found: list[dict[str, Any]]) -> None:
             first_line(note) if note else "",
             style=STYLES.get(each["status"], ""),
         )
-    table.print(none="no messages")
+    table.print(none="No messages: sexton notify send makes one.")
 
 
 def show_why(found: dict[str, Any]) -> None:

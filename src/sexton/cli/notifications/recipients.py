@@ -149,4 +149,4 @@ def show_all(found: list[dict[str, Any]]) -> None:
     )
     for each in found:
         table.add(*(each[name] or "" for name in columns))
-    table.print(none="no recipients: sexton recipients set ann --email ann@example.org makes one")
+    table.print(none="No recipients: sexton recipients set ann --email ann@example.org makes one.")

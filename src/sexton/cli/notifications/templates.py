@@ -140,7 +140,7 @@ def show_all(found: list[dict[str, Any]]) -> None:
         languages = ", ".join(each["locales"])
         cells = (str(each["version"]), languages, ", ".join(channels), short_time(each["created_at"]))
         table.add(each["template_id"], *cells)
-    table.print(none="no templates: sexton templates put makes one")
+    table.print(none="No templates: sexton templates put makes one.")
 
 
 def show_versions(found: list[dict[str, Any]]) -> None:

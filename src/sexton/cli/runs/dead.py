@@ -12,7 +12,15 @@ from sexton.api.runs import routes
 from sexton.cli import DONE, NOT_DONE
 from sexton.cli.command import WHY, Ask, command
 from sexton.cli.output import Table, console, write, write_json
-from sexton.cli.remote import Yes, confirm, first_line, read_json_file, short_time, show_fields
+from sexton.cli.remote import (
+    Yes,
+    confirm,
+    first_line,
+    read_json,
+    read_json_file,
+    short_time,
+    show_fields,
+)
 from sexton.cli.runs.runs import show_started
 from sexton.errors import InvalidField
 from sexton.printable import counted
@@ -59,12 +67,24 @@ def target(
 
 
 @command(routes.REDRIVE_MANY, names=NAMES, why=BECAUSE)
-def redrive(ask: Ask, run: Letter = None, /) -> int:
+def redrive(
+    ask: Ask,
+    run: Letter = None,
+    /,
+    *,
+    payload: Annotated[
+        str | None, Parameter(help="Of one letter: a payload instead of its own, as JSON or @FILE.")
+    ] = None,
+) -> int:
     """Run dead letters again."""
     _check_chosen(ask, run)
-    if run is None:
-        return ask.shown(_show_redriven)
-    return replace(ask, route=routes.REDRIVE_DEAD, path=(run,)).shown(show_started)
+    if run is not None:
+        given = {} if payload is None else {"payload": read_json(payload, "payload")}
+        return replace(ask, route=routes.REDRIVE_DEAD, path=(run,), given=given).shown(show_started)
+    if payload is not None:
+        hint = "leave it out, or name the run"
+        raise InvalidField("bad_value", "--payload is for one letter", field="payload", hint=hint)
+    return ask.shown(_show_redriven)
 
 
 @command(routes.DISCARD_MANY, names=NAMES, why=BECAUSE)

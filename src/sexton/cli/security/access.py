@@ -90,7 +90,7 @@ def show_keys(keys: list[dict[str, Any]]) -> None:
             key["key_id"], key["name"], key["role"], key["namespace"], key["beginning"], used, ends,
             style="dim" if key["revoked_at"] else "",
         )  # fmt: skip
-    table.print(none="no keys: sexton keys create --name NAME --role viewer makes one")
+    table.print(none="No keys: sexton keys create --name NAME --role viewer makes one.")
 
 
 def show_namespace(found: dict[str, Any]) -> None:

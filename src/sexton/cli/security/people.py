@@ -62,7 +62,7 @@ def show_sessions(found: list[dict[str, Any]]) -> None:
     for each in found:
         times = [short_time(each[name]) for name in ("created_at", "used_at", "expires_at")]
         table.add(each["session_id"], each["name"], each["method"], each["address"] or "-", *times)
-    table.print(none="no browser is signed in: sexton login makes a link for one")
+    table.print(none="No browser is signed in: sexton login makes a link for one.")
 
 
 def _counted(number: int) -> str:

@@ -111,7 +111,7 @@ class StoredTemplate:
                 "missing_variable",
                 f"the template {self.template_id} needs {', '.join(sorted(missing))}",
                 field=f"template_vars.{min(missing)}",
-                hint="add it to template_vars",
+                hint="add it to template_vars (--var NAME=VALUE)",
             )
 
 
@@ -269,7 +269,8 @@ def unknown_template(template_id: str, version: int | None) -> InvalidField:
         "template_not_found",
         f"there is no template {what}",
         field="template_id",
-        hint=f"make it: PUT /api/v1/templates/{template_id}; see: sexton templates list",
+        hint=f"make it: sexton templates put {template_id}, PUT /api/v1/templates/{template_id};"
+        " see: sexton templates list",
     )
 
 
