@@ -216,7 +216,7 @@ async def test_a_warning_names_what_a_body_wants_and_no_run_has(database: Databa
     body = "{{run_id}} {{ payload.customer }} {{schedueld_at}} {{payload}}"
     job = await make(database, name="odd", target={"http": {"url": url, "body": body}})
     assert job.warnings[1] == (
-        "target.http.body: {{payload.customer}}, {{schedueld_at}} is sent as it is; what is filled in: "
+        "target.http.body: {{payload.customer}}, {{schedueld_at}} is sent unchanged; known are "
         "payload, job_id, job_name, run_id, attempt, scheduled_at, idempotency_key, trigger"
     )
     fine = await make(database, name="even", target={"http": {"url": url, "body": "{{payload}}"}})

@@ -81,7 +81,7 @@ async def test_a_changed_field_is_found(store: Store, column: str) -> None:
     await store.execute(f"update sexton.audit set {column} where sequence = 3")
     [(sequence, problem)] = await faults(store)
     assert sequence == 3
-    assert "is not what was sealed" in problem
+    assert "was changed after it was sealed" in problem
 
 
 async def test_a_changed_row_with_a_hash_made_anew_is_found(store: Store) -> None:
@@ -130,7 +130,7 @@ async def test_an_inserted_row_is_found(store: Store) -> None:
     )
     await _make_anew(store, 3, 3)
     found = await faults(store)
-    assert found[0] == (4, "it does not follow row 3: one of the two is not what it was")
+    assert found[0] == (4, "it does not follow row 3: one of the two was changed")
 
 
 async def test_swapped_rows_are_found(store: Store) -> None:
@@ -148,7 +148,7 @@ async def test_only_a_head_that_was_kept_tells_of_a_chain_that_was_made_anew(sto
     await _make_anew(store, 3, 5)
     assert await faults(store) == []
     [(sequence, problem)] = await faults(store, kept)
-    assert (sequence, "the chain was made anew" in problem) == (5, True)
+    assert (sequence, "the chain was rewritten" in problem) == (5, True)
     await record(Context(store.database), "job.paused")
     await seal(Context(store.database))
     assert [sequence for sequence, _ in await faults(store, kept)] == [5]
@@ -163,7 +163,7 @@ async def test_a_chain_that_ends_before_the_head_that_was_kept_is_found(store: S
         hash = (select hash from sexton.audit where sequence = 4)"""
     )
     assert await faults(store) == []
-    assert await faults(store, kept) == [(5, "the chain ends at row 4, before the one that was kept")]
+    assert await faults(store, kept) == [(5, "the chain ends at row 4, before the row of the given head")]
 
 
 async def test_many_faults_are_counted_and_the_first_are_told(store: Store) -> None:

@@ -115,7 +115,7 @@ def _options(scheme: str, given: dict[str, list[str]], known: tuple[str, ...], f
             what = f"{name} is for connections with TLS, and {scheme}:// has none"
             raise _refuse(what, field, f"write {secure}://")
         if name not in allowed:
-            hint = f"it has {', '.join(allowed)}" if allowed else "leave out what follows the question mark"
+            hint = f"it has {', '.join(allowed)}" if allowed else "leave out the part after the question mark"
             raise _refuse(f"{scheme}:// has no parameter {name!r}", field, hint)
         if len(values) > 1 or not values[0]:
             raise _refuse(f"the parameter {name} needs one value", field, f"write {name}=…")

@@ -50,7 +50,7 @@ def _number(address: Address, field: str) -> int:
     if not text.isdecimal():
         raise InvalidField(
             "bad_address",
-            "what follows the host is not the number of a database",
+            "the part after the host is not the number of a database",
             field=field,
             hint=f"write {address.scheme}://host:6379/0",
         )

@@ -187,7 +187,7 @@ async def _keep_job(context: Context, target: dict[str, Any]) -> int | None:
             target=target,
             queue=QUEUE,
             max_retries=MAX_RETRIES,
-            description="Tells what became of content. Its runs are the notices; it never fires by itself.",
+            description="Sends notices of content. Its runs are the notices; it never fires by itself.",
         )
         return decode_id("j", (await create(context, spec)).job_id)
     await edit.edit(context, encode_id("j", number), {"target": target})

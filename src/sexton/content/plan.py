@@ -21,7 +21,7 @@ QUEUE = "content"
 # After one, two and four minutes.
 FIRST_RETRY_SECONDS = 60
 HINTS = {
-    "in_the_past": "give a later time; what is planned can be carried out now by `run`",
+    "in_the_past": "give a later time; `run` carries a planned action out now",
     "never_fires": "check UNTIL and COUNT of the rule",
 }
 KEEP_SECONDS = 10 * 366 * 86_400

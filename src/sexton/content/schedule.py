@@ -85,7 +85,10 @@ async def shift(
     row = await lock(context, ref)
     if row["recurrence_rule"] is not None:
         raise InvalidField(
-            "is_a_series", f"{ref} is a series", field="schedule_id", hint="move it to a time of its own"
+            "is_a_series",
+            f"{ref} is a series",
+            field="schedule_id",
+            hint="move it alone, to a new local_time",
         )
     at = shifted(row["scheduled_at"], row["timezone"], days=days, minutes=minutes)
     return await reschedule(context, ref, ScheduleMove(at=at, force=force))

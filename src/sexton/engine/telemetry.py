@@ -90,7 +90,7 @@ class Telemetry:
         self.lost = counter("sexton_leases_lost", "Outcomes dropped because the run had been taken over.")
         what = "Runs whose ids were given out again: the database has lost transactions."
         self.ids_recurred = counter("sexton_ids_recurred", what)
-        what = "How often this process found that the database had lost what was committed."
+        what = "How often this process found that the database had lost commits."
         self.rewinds = counter("sexton_database_rewinds", what)
         self.waiting = counter("sexton_runs_waiting", "Runs sent on by this worker that wait for a report.")
         self.letters = counter("sexton_dead_letters_delivered", "Dead letters taken to their target.")
@@ -146,7 +146,7 @@ class Telemetry:
         """Show what the scheduler and its leadership count."""
         caught, firing, time = scheduler.caught_up, leadership.firing, leadership.membership.time
         quota = "Occurrences skipped by this node because of the live runs of their namespace."
-        fenced = "Firings of this node that were refused, because another one leads by now."
+        fenced = "Firings of this node that were refused, because another node leads the shard by now."
         lost = "Shards that another node has taken over from this one."
         able = "Whether this node can fire, or could if something were due."
         skew = "How far this machine's clock is ahead of the database's."

@@ -133,7 +133,7 @@ def refuse_lookalikes(text: str, *, seconds_last: bool) -> None:
     fields, place = " ".join(tokens[:end]), matches[end].start()
     if len(tokens) == end + 1 and (zone := tokens[end].strip("()[]")) in zone_names():
         hint = f"write CRON_TZ={zone} {fields}, or give timezone"
-        raise _refuse_cron(f"the zone {zone} stands behind the fields", place, hint)
+        raise _refuse_cron(f"the zone {zone} comes after the fields", place, hint)
     word = tokens[end].upper()
     if len(tokens) > 6 or not word.isalpha() or (len(word) > 3 and word[:2] not in {day[:2] for day in DAYS}):
         what = f"{tokens[end]!r} is no field: in a crontab, a user or a command follows the fields"
@@ -220,7 +220,7 @@ def _repeating(text: str) -> Native:
             again = "/".join(["R", *pieces[:-1], f"PT{number * (168 if unit == 'W' else 24)}H"])
             hours = "" if unit in "YM" else f", or {again} for hours"
             raise refuse(
-                f"{duration} is counted on a calendar, whose clock may change", f"write {line}{hours}"
+                f"{duration} is counted on a calendar, and clocks may change", f"write {line}{hours}"
             )
     try:
         seconds = read_seconds(duration)

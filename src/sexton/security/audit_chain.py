@@ -157,11 +157,11 @@ class Verifier:
         elif entry.sequence <= last.sequence:
             problem = f"it comes after row {last.sequence}: rows were moved or inserted"
         elif entry.previous != last.hash:
-            problem = f"it does not follow row {last.sequence}: one of the two is not what it was"
+            problem = f"it does not follow row {last.sequence}: one of the two was changed"
         if problem is not None:
             found.add_fault(entry.sequence, problem)
         if hash_of(entry) != entry.hash:
-            found.add_fault(entry.sequence, f"{entry.action} of {entry.at} is not what was sealed")
+            found.add_fault(entry.sequence, f"{entry.action} of {entry.at} was changed after it was sealed")
         found.rows += 1
         self._last = found.head = Link(entry.sequence, entry.hash)
         self._compare(self._last)
@@ -179,7 +179,8 @@ class Verifier:
             found.add_fault(last.sequence, f"the chain should end with {head}")
         if self._kept is not None and self._kept.sequence > last.sequence:
             found.add_fault(
-                self._kept.sequence, f"the chain ends at row {last.sequence}, before the one that was kept"
+                self._kept.sequence,
+                f"the chain ends at row {last.sequence}, before the row of the given head",
             )
         return found
 
@@ -194,7 +195,8 @@ class Verifier:
     def _compare(self, place: Link) -> None:
         if self._kept is not None and self._kept.sequence == place.sequence and self._kept != place:
             self.found.add_fault(
-                place.sequence, f"its hash is {place.hash}, not that which was kept: the chain was made anew"
+                place.sequence,
+                f"its hash is {place.hash}, not that of the given head: the chain was rewritten",
             )
 
 

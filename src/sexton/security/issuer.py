@@ -200,7 +200,7 @@ class Issuer:
         except FetchError as error:
             raise _unavailable(f"{url}: {error}") from error
         except UNREADABLE as error:
-            raise _unavailable(f"{url} answered with what is no JSON") from error
+            raise _unavailable(f"the answer of {url} is not JSON") from error
         if status in (400, 401) and isinstance(answer, dict) and "error" in answer:
             raise SextonError(
                 "bad_sign_in",

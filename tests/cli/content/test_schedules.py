@@ -37,7 +37,7 @@ def test_an_action_is_planned_moved_approved_and_cancelled(sexton: Sexton) -> No
     assert "cancelled_by  ann" in sexton("content", "cancel", number, "--by", "ann").out
     again = sexton("content", "run", number)
     assert again.code == 1
-    assert "ann called" in again.err
+    assert "ann has cancelled" in again.err
 
 
 def test_a_distance_from_now_is_a_time(sexton: Sexton) -> None:

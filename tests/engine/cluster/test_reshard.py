@@ -233,7 +233,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(("point", "shards"), [("give theirs up", 4), ("timers looked at", 4), ("after", 8)])
+@pytest.mark.parametrize(("point", "shards"), [("give theirs up", 4), ("timers read", 4), ("after", 8)])
 async def test_one_that_is_killed_can_be_run_again(own: Database, point: str, shards: int) -> None:
     """Whenever it was: nothing is fired twice or never, and no node has to wait for the pause to run out."""
     jobs = [await add_job(own, name=f"job-{number}") for number in range(8)]

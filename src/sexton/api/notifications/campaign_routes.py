@@ -89,10 +89,14 @@ CANCEL_CAMPAIGN = Route(
     body_optional=True,
 )  # fmt: skip
 RESEND_CAMPAIGN = Route(
-    "POST", "/campaigns/{campaign}/resend", TAG, "Resend what may have gone out", Role.OPERATOR
+    "POST", "/campaigns/{campaign}/resend", TAG, "Resend messages that may have been sent", Role.OPERATOR
 )
 CONFIRM_CAMPAIGN = Route(
-    "POST", "/campaigns/{campaign}/confirm", TAG, "Count what may have gone out as sent", Role.OPERATOR
+    "POST",
+    "/campaigns/{campaign}/confirm",
+    TAG,
+    "Count messages that may have been sent as sent",
+    Role.OPERATOR,
 )
 PUT_SEGMENT = Route("PUT", "/segments/{segment}", TAG, "Save a segment", Role.EDITOR, body=SegmentSpec)
 LIST_SEGMENTS = Route("GET", "/segments", TAG, "List segments", Role.VIEWER, query=PageQuery)

@@ -53,7 +53,7 @@ class InboxQuery(Query, frozen=True, kw_only=True):
 
 LIST_CHANNELS = Route("GET", "/channels", TAG, "Show the health of channels", Role.VIEWER)
 LIST_OUTBOX = Route(
-    "GET", "/channels/outbox", TAG, "List what was written instead of being sent", Role.VIEWER,
+    "GET", "/channels/outbox", TAG, "List messages that were written instead of being sent", Role.VIEWER,
     query=OutboxQuery,
 )  # fmt: skip
 PUT_PROVIDER = Route(
@@ -89,6 +89,6 @@ CREATE_INBOX_TOKEN = Route(
     body=InboxTokenSpec, body_optional=True,
 )  # fmt: skip
 LIST_INBOX = Route("GET", "/inbox/{token}", INBOX, "List an inbox", None, query=InboxQuery)
-COUNT_INBOX = Route("GET", "/inbox/{token}/unread", INBOX, "Count what is not read", None)
+COUNT_INBOX = Route("GET", "/inbox/{token}/unread", INBOX, "Count unread messages", None)
 MARK_INBOX = Route("POST", "/inbox/{token}/mark", INBOX, "Mark as read or archived", None, body=MarkSpec)
 STREAM_INBOX = Route("GET", "/inbox/{token}/stream", INBOX, "Watch an inbox", None)

@@ -105,7 +105,7 @@ def _token(call: Call) -> str:
         raise SextonError(
             "no_token",
             f"reports of a run need its token in the header {TOKEN_HEADER}",
-            hint="send the one that came with the run",
+            hint="send the token that came with the run",
         )
     return token
 

@@ -35,6 +35,6 @@ def import_content(
     )  # fmt: skip
     return imported.shown(
         f"{counted(imported.counts['created'], 'action')} planned",
-        f"Of each {chunk:,} lines either all are planned or none: import those that were not again.",
+        f"Of each {chunk:,} lines either all are planned or none: import the others again.",
         json=json,
     )

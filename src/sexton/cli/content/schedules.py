@@ -37,7 +37,7 @@ TimeArgument = Annotated[
 By = Annotated[str | None, Parameter(name="--by", help=WHO)]
 ScheduleRef = Annotated[
     str | None,
-    Parameter(help="The action's id, c_…, or a release's. Without one: those that a filter means."),
+    Parameter(help="The action's id, c_…, or a release's. Without one: all that match a filter."),
 ]
 Status = Literal["pending", "processing", "done", "failed", "skipped", "cancelled", "all"]
 
@@ -294,7 +294,7 @@ def show_schedule(found: dict[str, Any]) -> None:
         rows["approval"] = f"needed: sexton content approve {found['schedule_id']}"
     show_fields(console(), rows.items())
     for warning in found["warnings"]:
-        write(console(error=True), f"{warning}: as things are, it would fail", "yellow")
+        write(console(error=True), f"{warning}: now it would fail", "yellow")
 
 
 def show_release(found: dict[str, Any]) -> None:

@@ -51,7 +51,7 @@ def demo(
         if settings.database_url is not None:
             raise InvalidField(
                 "bad_usage",
-                "sexton demo uses a private PostgreSQL of its own, and SEXTON_DATABASE_URL names another",
+                "sexton demo uses its own private PostgreSQL, and SEXTON_DATABASE_URL names another",
                 field="database_url",
                 hint="unset it for this command",
             )

@@ -24,7 +24,7 @@ STYLES = {
 }  # fmt: skip
 OVER = ("done", "cancelled", "failed")
 Campaign = Annotated[
-    str | None, Parameter(help="The campaign's id, k_…. Without one: those that a filter means.")
+    str | None, Parameter(help="The campaign's id, k_…. Without one: all that match a filter.")
 ]
 COUNTS = ("sent", "failed", "suppressed", "expired", "unconfirmed", "cancelled", "left")
 

@@ -56,9 +56,7 @@ def export(ask: Ask) -> int:
     return DONE
 
 
-Recipient = Annotated[
-    str | None, Parameter(help="The recipient's id. Without one: those that a filter means.")
-]
+Recipient = Annotated[str | None, Parameter(help="The recipient's id. Without one: all that match a filter.")]
 
 
 @command(routes.ACT_ON_RECIPIENTS, without=many.HOW, chosen=routes.RecipientActionFilter)

@@ -92,7 +92,7 @@ def try_(
 def delete(
     ask: Ask,
     template: Annotated[
-        str | None, Parameter(help="The template's id. Without one: those that a filter means.")
+        str | None, Parameter(help="The template's id. Without one: all that match a filter.")
     ] = None,
     /,
     *,

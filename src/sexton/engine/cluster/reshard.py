@@ -110,7 +110,7 @@ async def _rewrite(context: Context, shards: int, progress: Callable[[str], None
             assert row is not None
             last, seen, moved = row["last"], seen + row["seen"], moved + row["moved"]
             if row["seen"]:
-                progress(f"{seen:,} timers looked at, {moved:,} moved")
+                progress(f"{seen:,} timers read, {moved:,} moved")
         await database.execute("cluster/make_shards", on=connection, shards=shards)
         await database.execute("cluster/set_setting", on=connection, name="shards", value=str(shards))
     except LOST as error:

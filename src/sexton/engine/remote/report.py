@@ -123,7 +123,7 @@ def _told(row: asyncpg.Record, each: RunReport, attempt: ReportedClaim) -> Verdi
     why = "it is running under another claim" if state in AT_WORK else f"it is {state}"
     over, hint = (
         f"this claim of {each.run_id} is over: {why}",
-        "stop working on it, and drop what it has done",
+        "stop working on it, and drop its result",
     )
     return Verdict(each.run_id, refusal=SextonError("claim_lost", over, hint=hint))
 

@@ -91,7 +91,7 @@ def lost(worker_id: str) -> Conflict:
     return Conflict(
         "worker_lost",
         f"the worker {worker_id} was not heard of within its lease: its runs are given to others",
-        hint="stop what it does, and join again: POST /api/v1/workers",
+        hint="stop its runs, and join again: POST /api/v1/workers",
     )
 
 

@@ -204,7 +204,7 @@ async def _show_canary(context: Context, row: asyncpg.Record, progress: asyncpg.
         "campaign.canary_out",
         before_pause=CampaignStatus.SENDING.value,
         canary_state="looked_at",
-        reason=f"the canary is out: {went}; resume {ref} to go on, or cancel it",
+        reason=f"the canary is out: {went}; resume or cancel {ref}",
     )
     return Success({"status": "waiting"})
 

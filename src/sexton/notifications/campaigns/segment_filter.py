@@ -171,7 +171,7 @@ def _only(given: Mapping[str, Any], names: tuple[str, ...], field: str) -> None:
     if extra := [name for name in given if name not in names]:
         raise InvalidField(
             "bad_filter",
-            f"{field} has {extra[0]} beside {names[0]}",
+            f"{field} has both {names[0]} and {extra[0]}",
             field=field,
             hint="put both into one list of all or any",
         )

@@ -106,7 +106,7 @@ class Replies(asyncio.Protocol):
 
     def _line(self, line: str) -> None:
         if not line[:3].isdigit() or len(line) < 3:
-            self._end(ConnectionLost(f"what is not SMTP was answered: {line[:100]!r}"))
+            self._end(ConnectionLost(f"the answer is not SMTP: {line[:100]!r}"))
             return
         self._lines.append(line[4:])
         if line[3:4] != "-":

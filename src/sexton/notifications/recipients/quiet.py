@@ -63,7 +63,7 @@ def read_ranges(spec: QuietRange | list[QuietRange] | None, field: str = "quiet_
             "always_quiet",
             "the quiet hours take up the whole week",
             field=field,
-            hint="leave some time, or opt out of what is not wanted with opt_outs",
+            hint="leave some time free, or use opt_outs for unwanted messages",
         )
     return ranges
 

@@ -130,7 +130,7 @@ async def _make_jobs(context: Context) -> int:
             missed_window=MissedWindow.RUN_ONCE,
             overlap=Overlap.SKIP,
             payload={"sweep": True},
-            description="Sends messages that were left behind, and settles those whose run is gone.",
+            description="Sends remaining messages, and settles messages whose run is gone.",
             **COMMON,
         ),
     )

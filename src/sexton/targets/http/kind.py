@@ -118,9 +118,7 @@ class HttpKind(TargetKind[HttpTarget]):
         strange = [f"{{{{{name}}}}}" for name in found if name not in BODY_NAMES]
         if not strange:
             return []
-        return [
-            f"{field}.body: {', '.join(strange)} is sent as it is; what is filled in: {', '.join(BODY_NAMES)}"
-        ]
+        return [f"{field}.body: {', '.join(strange)} is sent unchanged; known are {', '.join(BODY_NAMES)}"]
 
     def open(self, services: TargetServices) -> OpenKind:
         from sexton.targets.http.step import OpenHttp
