@@ -292,8 +292,10 @@ async def _respond(
         reason=reason_of(request),
     )
     call = Call(request, services, operation, context, caller)
-    # How many workers wait for runs has a bound of its own, and the user of this machine has none.
-    if operation.role is Role.WORKER or caller.rate == 0:
+    # How many workers wait for runs has a bound of its own, and the user of this machine has none. Health and
+    # the sign-in must be answered to all, who may share an address.
+    held = bool(caller.credential) or operation.tokened or operation.heavy or operation.lists
+    if not held or operation.role is Role.WORKER or caller.rate == 0:
         return await _answered(call)
     with services.limiter.under_way(_caller(call)):
         return await _answered(call)

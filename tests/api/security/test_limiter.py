@@ -263,6 +263,22 @@ async def test_requests_that_last_do_not_take_all_connections(database: Database
             each.cancel()
 
 
+async def test_what_needs_no_credential_is_answered_to_all_of_an_address(database: Database) -> None:
+    """Behind a proxy they share one."""
+    async with serve(database, Settings(api_keys=CONFIGURED, api_rate=0)) as api, AsyncExitStack() as stack:
+        port = int(api.base.rpartition(":")[2])
+        head = (
+            "POST /sign-in HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n"
+        )
+        for _ in range(MOST_OF_ONE + 5):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            stack.callback(writer.close)
+            writer.write(head.encode())
+            assert await reader.readline() == b"HTTP/1.1 100 Continue\r\n"
+        for path in ("/healthz", "/sign-in"):
+            assert (await api("GET", path)).status == 200
+
+
 def test_callers_share_what_all_may_have_under_way() -> None:
     limiter, held = Limiter(Settings()), ExitStack()
 
