@@ -1,4 +1,4 @@
-import { focusManager, QueryClient, QueryObserver } from '@tanstack/react-query'
+import { focusManager, InfiniteQueryObserver, QueryClient, QueryObserver } from '@tanstack/react-query'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { address, page } from './client'
 import { LiveFeed, readEvents } from './live'
@@ -72,6 +72,37 @@ describe('server-sent events', () => {
     cut.open()
     await vi.waitFor(() => expect(names()).toContain('jobs'))
     cut.close()
+  })
+
+  it('read a list again the less often the further it was scrolled', async () => {
+    vi.useFakeTimers()
+    let say = () => {}
+    const changed = new TextEncoder().encode('event: changed\ndata: {"kinds":["dead"]}\n\n')
+    vi.stubGlobal('fetch', () => Promise.resolve(new Response(new ReadableStream({ start(controller) { say = () => controller.enqueue(changed) } }))))
+    const queries = new QueryClient()
+    let asked = 0
+    const list = new InfiniteQueryObserver(queries, {
+      queryKey: ['dead', 'list'],
+      queryFn: () => Promise.resolve(++asked),
+      initialPageParam: 0,
+      getNextPageParam: () => 1,
+      staleTime: Infinity,
+      initialData: { pages: Array(12).fill(0), pageParams: Array(12).fill(0) },
+    })
+    const stop = list.subscribe(() => undefined)
+    const feed = new LiveFeed(queries)
+    feed.open()
+    await vi.advanceTimersByTimeAsync(10)
+    say()
+    await vi.advanceTimersByTimeAsync(10)
+    expect(asked).toBe(12)
+    say()
+    await vi.advanceTimersByTimeAsync(7000)
+    expect(asked).toBe(12)
+    await vi.advanceTimersByTimeAsync(2000)
+    expect(asked).toBe(24)
+    stop()
+    feed.close()
   })
 
   it('goes on from the last one after the connection was lost', async () => {

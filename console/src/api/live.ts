@@ -45,6 +45,8 @@ interface ListAnswer {
 const REST_MS = 2000
 // What is dear to work out rests longer where runs alone have changed: they do all the time.
 const LONG_REST_MS: Record<string, number> = { calendar: 20_000, 'job-stats': 10_000, 'run-counts': 5000 }
+// A list that was scrolled further is read again whole, so it rests longer by as much as it is longer.
+const FEW_PAGES = 3
 // After what is shown has changed, the stream is opened anew to follow it.
 const SETTLE_MS = 300
 const SILENCE_MS = 15_000
@@ -220,7 +222,10 @@ export class LiveFeed {
       if (event.name === 'answer') {
         const said = JSON.parse(event.data) as ListAnswer
         if (said.answer !== null) keepSent(said.address, said.answer, said.headers)
-        void this.queries.invalidateQueries({ predicate: (query) => followOf(query) === said.address, refetchType: this.refetchType() })
+        for (const query of this.queries.getQueryCache().findAll({ predicate: (each) => followOf(each) === said.address })) {
+          if (isLong(query)) this.later(String(query.queryKey[0]), REST_MS)
+          else void this.queries.invalidateQueries({ queryKey: query.queryKey, exact: true, refetchType: this.refetchType() })
+        }
       } else if (event.name === 'changed') {
         const changed = JSON.parse(event.data) as Changed
         this.mark(changed.kinds, this.jobsOf(changed))
@@ -248,7 +253,8 @@ export class LiveFeed {
   }
 
   private later(name: string, rest: number): void {
-    const at = Math.max(Date.now(), (this.markedAt.get(name) ?? 0) + rest)
+    const pages = this.queries.getQueryCache().findAll({ queryKey: [name], type: 'active' }).map(pagesOf)
+    const at = Math.max(Date.now(), (this.markedAt.get(name) ?? 0) + rest * Math.max(1, ...pages.map((count) => count / FEW_PAGES)))
     const known = this.waiting.get(name)
     if (known && known.at <= at) return
     if (known) clearTimeout(known.timer)
@@ -258,7 +264,7 @@ export class LiveFeed {
   private refresh(name: string): void {
     this.waiting.delete(name)
     this.markedAt.set(name, Date.now())
-    const predicate = (query: Query) => !(query.isActive() && this.followed.includes(followOf(query) ?? ''))
+    const predicate = (query: Query) => isLong(query) || !(query.isActive() && this.followed.includes(followOf(query) ?? ''))
     void this.queries.invalidateQueries({ queryKey: [name], predicate, refetchType: this.refetchType() })
   }
 
@@ -280,6 +286,15 @@ export function useLive(feed: LiveFeed): Live {
 function followOf(query: { meta?: Record<string, unknown> | undefined }): string | undefined {
   const found = query.meta?.['follow']
   return typeof found === 'string' ? found : undefined
+}
+
+/** The pages of a list that were loaded: each is asked for when the list is read again. */
+function pagesOf({ state }: Query): number {
+  return (state.data as Partial<InfiniteData<unknown>> | undefined)?.pages?.length ?? 1
+}
+
+function isLong(query: Query): boolean {
+  return pagesOf(query) > FEW_PAGES
 }
 
 /** The whole events of a text, and what is left of the last one. */
