@@ -66,6 +66,7 @@ LIVE = {
     "testing.md",
     "firing.md",
     "operations.md",
+    "workers.md",
 }
 INSIDE = {"python.md"}
 # Pages whose examples need a project around them, and the test that runs them.
