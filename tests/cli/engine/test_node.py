@@ -83,3 +83,24 @@ def test_an_application_that_cannot_be_loaded_is_told(tmp_path: Path, code: str,
     assert told.replace("HERE", str(tmp_path)) in ended.stderr
     assert "/sexton/" not in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("given", ["jobs/reports.py", "jobs/reports.py:app"])
+def test_the_file_of_an_application_is_answered_with_its_module(given: str) -> None:
+    ended = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sexton",
+            "node",
+            "--app",
+            given,
+            "--database-url",
+            "postgresql://127.0.0.1:1/no",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert (ended.returncode, "write reports:app, in the directory of the file" in ended.stderr) == (2, True)

@@ -10,6 +10,7 @@ import signal
 import socket
 import sys
 import traceback
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -218,6 +219,9 @@ def _load_app(path: str | None) -> Sexton | None:
     from sexton.app import Sexton
 
     module, _, name = path.partition(":")
+    if module.endswith(".py"):
+        there = f"write {Path(module).stem}:{name or 'app'}, in the directory of the file"
+        raise InvalidField("bad_app", f"{module} is a file, not a module", field="app", hint=there)
     sys.path.insert(0, "")
     hint = "write module:name, such as reports:app"
     try:
