@@ -58,6 +58,19 @@ async def test_a_circuit_opens_after_failures_in_a_row(time: list[float], status
     await ask(hosts, origin="http://other.test:80")
 
 
+async def test_failures_of_one_namespace_keep_a_host_from_no_other(time: list[float]) -> None:
+    hosts = breaking()
+    for _ in range(3):
+        async with hosts.admit(ORIGIN, "shop") as permit:
+            permit.answered(500)
+    with pytest.raises(HostBusy, match="3 in a row failed"):
+        async with hosts.admit(ORIGIN, "shop"):
+            pass
+    async with hosts.admit(ORIGIN, "billing") as permit:
+        permit.answered(200)
+    assert hosts.opened() == [ORIGIN]
+
+
 async def test_anything_but_a_failure_starts_the_count_again(time: list[float]) -> None:
     hosts = breaking()
     for status in (200, 404, 429):

@@ -89,6 +89,7 @@ class HttpProvider(ChannelProvider):
             body=body,
             most_bytes=LARGEST_ANSWER,
             read_seconds=TIMEOUT_SECONDS,
+            namespace=self.services.namespace,
         )
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):

@@ -2,8 +2,9 @@
 
 A circuit opens after so many failures in a row (no connection, no answer, a status from 500 on) within a
 minute. While it is open, nothing is sent. Then one request goes as a probe, and its answer closes the circuit
-or opens it again. A run that finds a host busy or its circuit open gets `HostBusy` at once, or after a second
-of waiting, with the time for the next try: a run that cannot be sent must not keep its slot in the worker.
+or opens it again. Each namespace has its own circuits: one that makes a host fail must not keep it from the
+others. A run that finds a host busy or its circuit open gets `HostBusy` at once, or after a second of
+waiting, with the time for the next try: a run that cannot be sent must not keep its slot in the worker.
 """
 
 from __future__ import annotations
@@ -37,28 +38,34 @@ class Hosts:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._hosts: dict[str, Host] = {}
+        self._circuits: dict[tuple[str, str], Circuit] = {}
 
     @asynccontextmanager
-    async def admit(self, origin: str) -> AsyncIterator[Permit]:
+    async def admit(self, origin: str, namespace: str = "") -> AsyncIterator[Permit]:
         """A permit to send one request; note its outcome on the permit."""
         host = self._hosts.get(origin)
         if host is None:
             if len(self._hosts) >= MOST_HOSTS:
                 self._hosts = {name: each for name, each in self._hosts.items() if not each.forgettable}
             host = self._hosts[origin] = Host(origin, self._settings)
-        async with host.slot():
-            probe = host.enter()
+        circuit = self._circuits.get((origin, namespace))
+        if circuit is None:
+            if len(self._circuits) >= MOST_HOSTS:
+                self._circuits = {name: each for name, each in self._circuits.items() if not each.forgettable}
+            circuit = self._circuits[origin, namespace] = Circuit(origin, self._settings)
+        async with circuit.used(), host.slot(circuit):
+            probe = circuit.enter()
             permit = Permit()
             try:
                 await host.pace()
                 yield permit
             finally:
-                host.leave(probe, permit.good)
+                circuit.leave(probe, permit.good)
 
     def opened(self) -> list[str]:
-        """The origins with an open circuit."""
+        """The origins with an open circuit, of any namespace."""
         now = clock.monotonic()
-        return sorted(name for name, host in self._hosts.items() if host.open_until > now)
+        return sorted({name for (name, _), each in self._circuits.items() if each.open_until > now})
 
 
 class Permit:
@@ -80,32 +87,25 @@ class Host:
 
     def __init__(self, origin: str, settings: Settings) -> None:
         self.origin = origin
-        self.open_until = 0.0
         self._limit = settings.http_per_host
         self._rate = settings.http_rate_per_host
-        self._threshold = settings.http_breaker_failures
-        self._pause = settings.http_breaker_seconds
         self._slots = asyncio.Semaphore(self._limit) if self._limit else None
-        self._failures = 0
-        self._failing_since = 0.0
-        self._open = False
-        self._probing = False
         self._next_at = 0.0
         self._users = 0
 
     @property
     def forgettable(self) -> bool:
-        return not (self._users or self._failures or self._open) and self._next_at <= clock.monotonic()
+        return not self._users and self._next_at <= clock.monotonic()
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
+    async def slot(self, circuit: Circuit) -> AsyncIterator[None]:
         """Wait for one of the slots for running requests, and hold it."""
         self._users += 1
         try:
             if self._slots is None:
                 yield
                 return
-            self._check_circuit()
+            circuit.check()
             try:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     await self._slots.acquire()
@@ -121,9 +121,52 @@ class Host:
         finally:
             self._users -= 1
 
+    async def pace(self) -> None:
+        """Wait for this request's turn, if it comes soon. The requests of one second may go at once."""
+        if not self._rate:
+            return
+        now, gap = clock.monotonic(), 1 / self._rate
+        turn = max(self._next_at, now - max(0.0, 1 - gap))
+        if turn - now > PATIENCE_SECONDS:
+            raise HostBusy(
+                f"{self.origin} gets {self._rate:g} requests a second from this worker (http_rate_per_host)",
+                turn - now,
+            )
+        self._next_at = turn + gap
+        if turn > now:
+            await clock.sleep(turn - now)
+
+
+class Circuit:
+    """Of one origin, for one namespace."""
+
+    def __init__(self, origin: str, settings: Settings) -> None:
+        self.origin = origin
+        self.open_until = 0.0
+        self._threshold = settings.http_breaker_failures
+        self._pause = settings.http_breaker_seconds
+        self._failures = 0
+        self._failing_since = 0.0
+        self._open = False
+        self._probing = False
+        self._users = 0
+
+    @property
+    def forgettable(self) -> bool:
+        return not (self._users or self._failures or self._open)
+
+    @asynccontextmanager
+    async def used(self) -> AsyncIterator[None]:
+        """It is not forgotten meanwhile."""
+        self._users += 1
+        try:
+            yield
+        finally:
+            self._users -= 1
+
     def enter(self) -> bool:
         """Pass the circuit; returns whether this request is the probe."""
-        self._check_circuit()
+        self.check()
         if not self._open:
             return False
         if self._probing:
@@ -148,22 +191,7 @@ class Host:
         if probe or (self._failures >= self._threshold and not self._open):
             self._open, self.open_until = True, now + self._pause
 
-    async def pace(self) -> None:
-        """Wait for this request's turn, if it comes soon. The requests of one second may go at once."""
-        if not self._rate:
-            return
-        now, gap = clock.monotonic(), 1 / self._rate
-        turn = max(self._next_at, now - max(0.0, 1 - gap))
-        if turn - now > PATIENCE_SECONDS:
-            raise HostBusy(
-                f"{self.origin} gets {self._rate:g} requests a second from this worker (http_rate_per_host)",
-                turn - now,
-            )
-        self._next_at = turn + gap
-        if turn > now:
-            await clock.sleep(turn - now)
-
-    def _check_circuit(self) -> None:
+    def check(self) -> None:
         left = self.open_until - clock.monotonic()
         if left > 0:
             raise HostBusy(

@@ -66,6 +66,8 @@ class Request:
     read_seconds: float | None = None
     tls: HttpTls | None = None
     private: frozenset[str] = frozenset()
+    #: Whose request it is: each namespace has circuits of its own.
+    namespace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class Outbound:
             raise TooLarge(f"the body has {len(request.body):,} bytes, more than {LARGEST_REQUEST:,}")
         method, url, headers, body = request.method, request.url, dict(request.headers), request.body
         for left in range(request.redirects, -1, -1):
-            async with self.hosts.admit(origin(url)) as permit:
+            async with self.hosts.admit(origin(url), request.namespace) as permit:
                 reply = await self._exchange(request, permit, method, url, headers, body)
             where = reply.headers.get("Location")
             if reply.status not in REDIRECTS or where is None or not request.redirects:

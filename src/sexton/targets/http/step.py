@@ -97,6 +97,7 @@ class OpenHttp:
                     connect_seconds=target.connect_timeout_seconds,
                     read_seconds=target.read_timeout_seconds or run.policy.timeout_seconds,
                     tls=target.tls,
+                    namespace=run.namespace or "",
                     # The headers of the job are not for another host that the service redirects to.
                     private=frozenset(map(str.lower, (*target.headers, TOKEN_HEADER, *SIGNATURE))),
                 )
