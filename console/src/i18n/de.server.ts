@@ -68,7 +68,7 @@ const sentences: Readonly<Record<string, string>> = {
   'raise max_connections, or use a pooler': 'erhöhen Sie max_connections, oder benutzen Sie einen Pooler',
   'autovacuum is off: the hot tables grow without bound': 'autovacuum ist aus: die viel beschriebenen Tabellen wachsen ohne Grenze',
   'set autovacuum to on': 'setzen Sie autovacuum auf on',
-  '{number} entry of the audit wait to be sealed': '{number} Eintrag des Protokolls wartet auf sein Siegel',
+  '{number} entry of the audit waits to be sealed': '{number} Eintrag des Protokolls wartet auf sein Siegel',
   '{number} entries of the audit wait to be sealed': '{number} Einträge des Protokolls warten auf ihr Siegel',
   'check that a scheduler runs, and look for the sealer in its log': 'sehen Sie nach, ob ein Scheduler läuft, und was sein Log über das Siegeln sagt',
   'no scheduler is running: nothing fires': 'kein Scheduler läuft: nichts wird ausgelöst',

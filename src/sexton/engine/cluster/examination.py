@@ -110,7 +110,8 @@ async def _examine_system(database: Database, facts: dict[str, str], findings: l
     chain = await read_head(Context(database))
     facts["audit"] = f"{counted(chain['sequence'] - chain['removed_sequence'], 'row')} in the chain"
     if chain["late"]:
-        what = f"{counted(chain['late'], 'entry', 'entries')} of the audit wait to be sealed"
+        waiting = counted(chain["late"], "entry of the audit waits", "entries of the audit wait")
+        what = f"{waiting} to be sealed"
         fix = "check that a scheduler runs, and look for the sealer in its log"
         findings.append(Finding(what, fix, False))
     if cluster.counts.jobs and not schedulers:
