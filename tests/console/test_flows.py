@@ -274,6 +274,18 @@ def test_sign_in_and_out(browser: Browser, guarded: Server) -> None:
     visit.check()
 
 
+def test_a_link_is_good_on_the_page_that_refused_another(browser: Browser, guarded: Server) -> None:
+    context = browser.new_context(locale="en-GB")
+    visit = Visit(context, guarded.url)
+    page = visit.open("/sign-in#not-a-link")
+    expect(page.get_by_role("heading", name="Signing in did not work")).to_be_visible()
+    # Only what is behind the # differs: the browser does not load the page anew by itself.
+    page.goto(ask(guarded, "POST", "/links", key=KEY)["url"])
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    visit.check()
+    context.close()
+
+
 def test_a_viewer_sees_and_changes_nothing(browser: Browser, guarded: Server) -> None:
     job = {"name": "hello", "schedule": "@daily", "target": {"handler": "sexton.log"}}
     made = ask(guarded, "POST", "/jobs", job, key=KEY)

@@ -82,6 +82,7 @@ def refusal(heading: str, detail: str, hint: str | None) -> bytes:
         heading,
         f'<h1>{escape(heading)}</h1><p class="notice">{_text(_sentence(detail))}</p>{more}'
         '<a class="button plain" href="/sign-in">Sign in</a>',
+        script=True,
     )
 
 

@@ -6,6 +6,9 @@ function signIn() {
     history.replaceState(null, "", location.pathname + location.search);
     field.value = secret;
     field.form.requestSubmit();
+  } else if (secret) {
+    // On the page that refused another link there is no form. The query makes it another page, which is loaded.
+    location.replace("/sign-in?next=%2F#" + secret);
   }
 }
 
