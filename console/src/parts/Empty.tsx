@@ -1,7 +1,9 @@
 /** Nothing here: what to do next, with a command to copy. */
 import type { ReactNode } from 'react'
+import { t } from '@/i18n'
 import { here } from './command'
 import { Code } from './Copy'
+import { Panel } from './Page'
 import classes from './Empty.module.css'
 
 export function Empty({ title, children, command, action }: { title: string; children?: ReactNode; command?: string | undefined; action?: ReactNode }) {
@@ -17,4 +19,9 @@ export function Empty({ title, children, command, action }: { title: string; chi
       )}
     </div>
   )
+}
+
+/** Instead of what the caller's role does not allow: who may do it. */
+export function NotAllowed({ children }: { children: ReactNode }) {
+  return <Panel><Empty title={t('Not allowed')}>{children}</Empty></Panel>
 }

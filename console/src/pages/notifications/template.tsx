@@ -12,6 +12,7 @@ import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
 import { useConfirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
+import { NotAllowed } from '@/parts/Empty'
 import { takeBack } from '@/parts/many'
 import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
@@ -63,7 +64,9 @@ function Versions({ template }: { template: TemplateView }) {
 }
 
 export function NewTemplate() {
-  return <Editor template={null} />
+  const session = useSession()
+  if (session.may('editor')) return <Editor template={null} />
+  return <Page title={t('New template')} crumbs={[{ to: '/notifications/templates', name: t('Templates') }]}><NotAllowed>{t('Templates are written by editors of the namespace.')}</NotAllowed></Page>
 }
 
 /** What is written, without what is empty; null if nothing is. */
@@ -132,7 +135,7 @@ function Editor({ template }: { template: TemplateView | null }) {
       title={template?.template_id ?? t('New template')}
       mark={template && <span className="quiet">{t('version {number}', { number: template.version })}</span>}
       crumbs={[{ to: '/notifications/templates', name: t('Templates') }]}
-      about={template && <>{t('Changed')} <Time at={template.created_at} /> · {template.created_by}</>}
+      about={template && <>{t('Changed')} <Time at={template.created_at} /> · {template.created_by}{!may && <> · {t('Editors of the namespace can change it.')}</>}</>}
       actions={may && (
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}

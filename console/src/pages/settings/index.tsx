@@ -1,8 +1,10 @@
 import { Tabs } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useSearchParams } from 'react-router'
+import type { Role } from '@/api/schema'
 import { EVERYWHERE, useSession } from '@/frame/session'
 import { t } from '@/i18n'
+import { NotAllowed } from '@/parts/Empty'
 import { Page, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
@@ -19,20 +21,23 @@ import classes from './Settings.module.css'
 export default function Settings() {
   const session = useSession()
   const [search, setSearch] = useSearchParams()
-  const tabs: [string, string, ReactNode][] = [
-    ['access', t('You'), <Access key="a" />],
-    ...(session.may('admin') ? ([['keys', t('API keys'), <Keys key="k" />]] as [string, string, ReactNode][]) : []),
-    ...(session.may('editor') ? ([['secrets', t('Secrets'), <Secrets key="s" />]] as [string, string, ReactNode][]) : []),
-    ['namespaces', t('Namespaces'), <Namespaces key="n" />],
-    ['webhooks', t('Webhooks'), <Webhooks key="w" />],
-    ...(session.may('editor') ? ([['audit', t('Audit'), <Audit key="u" />]] as [string, string, ReactNode][]) : []),
+  // The role that each needs; an address of another one, which a colleague has sent, says so.
+  const all: [string, string, ReactNode, Role][] = [
+    ['access', t('You'), <Access key="a" />, 'viewer'],
+    ['keys', t('API keys'), <Keys key="k" />, 'admin'],
+    ['secrets', t('Secrets'), <Secrets key="s" />, 'editor'],
+    ['namespaces', t('Namespaces'), <Namespaces key="n" />, 'viewer'],
+    ['webhooks', t('Webhooks'), <Webhooks key="w" />, 'viewer'],
+    ['audit', t('Audit'), <Audit key="u" />, 'editor'],
   ]
+  const asked = all.find(([value]) => value === search.get('tab'))
+  const tabs = all.filter((each) => each === asked || session.may(each[3]))
   const tab = tabOf(tabs.map(([value]) => value), search.get('tab'))
   return (
     <Page title={t('Settings')}>
       <Tabs value={tab} onChange={(value) => setSearch({ tab: value ?? 'access' })} keepMounted={false}>
         <Tabs.List mb="sm" ref={showChosen}>{tabs.map(([value, name]) => <Tabs.Tab key={value} value={value}>{name}</Tabs.Tab>)}</Tabs.List>
-        {tabs.map(([value, , inside]) => <Tabs.Panel key={value} value={value}>{inside}</Tabs.Panel>)}
+        {tabs.map(([value, , inside, role]) => <Tabs.Panel key={value} value={value}>{session.may(role) ? inside : <NotAllowed>{t('It needs the role {role}; yours does not allow it.', { role: t(role) })}</NotAllowed>}</Tabs.Panel>)}
       </Tabs>
     </Page>
   )

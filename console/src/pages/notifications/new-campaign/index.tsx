@@ -10,7 +10,7 @@ import type { CampaignSpec, OnDoubt, TemplateView, WhenPast } from '@/api/schema
 import { useSession, useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { channelName } from '@/parts/channel'
-import { Empty } from '@/parts/Empty'
+import { NotAllowed } from '@/parts/Empty'
 import { attempted, errorAt, FieldError } from '@/parts/field'
 import { tell } from '@/parts/notify'
 import { Columns, Failure, Page, Panel, Stack } from '@/parts/Page'
@@ -34,7 +34,7 @@ export function NewCampaign() {
   const session = useSession()
   const [search] = useSearchParams()
   if (session.may('editor')) return <Form first={planOf(search)} />
-  return <Page title={t('New campaign')} crumbs={[{ to: LIST, name: t('Campaigns') }]}><Panel><Empty title={t('Not allowed')}>{t('Campaigns are planned by editors of the namespace.')}</Empty></Panel></Page>
+  return <Page title={t('New campaign')} crumbs={[{ to: LIST, name: t('Campaigns') }]}><NotAllowed>{t('Campaigns are planned by editors of the namespace.')}</NotAllowed></Page>
 }
 
 function Form({ first }: { first: Plan }) {
