@@ -12,13 +12,13 @@ export function prefixOf(path: string): string {
 /** The namespace that an address names; null: it names none. */
 export function namespaceIn(path: string): string | null {
   const prefix = prefixOf(path)
-  return prefix ? decodeURIComponent(prefix.slice('/namespaces/'.length)) : null
+  return prefix ? decoded(prefix.slice('/namespaces/'.length)) : null
 }
 
 /** The same page of another namespace. */
 export function inNamespace(path: string, namespace: string): string {
-  const rest = path.slice(prefixOf(path).length)
-  const inside = rest.startsWith('/') ? rest : `/${rest}`
+  // One slash: with two of them a browser would go to another host.
+  const inside = `/${path.slice(prefixOf(path).length).replace(/^\/+/, '')}`
   return namespace === DEFAULT ? inside : `/namespaces/${encodeURIComponent(namespace)}${inside === '/' ? '' : inside}`
 }
 
@@ -26,4 +26,13 @@ export function inNamespace(path: string, namespace: string): string {
 export function listIn(path: string, namespace: string): string {
   const [first = ''] = path.slice(prefixOf(path).length).split('/').filter(Boolean)
   return inNamespace(`/${first}`, namespace)
+}
+
+/** What is not encoded as it must be stays as it is: there is no such namespace. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
