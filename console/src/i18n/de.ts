@@ -1481,6 +1481,9 @@ const de: Readonly<Record<string, string>> = {
   'Runs the occurrences of a range in the past, with the lowest priority and their own idempotency keys. On the clock of {zone}.': 'Führt die Termine eines vergangenen Zeitraums aus, mit niedrigster Priorität und ihren eigenen Idempotenz-Schlüsseln. Auf der Uhr von {zone}.',
   'To the next row, to the one before': 'Zur nächsten Zeile, zur vorigen',
   'what is not named is as usual': 'was nicht genannt ist, ist wie üblich',
+  'not set yet': 'noch nicht festgelegt',
+  'How things are is not known': 'Wie es steht, ist nicht bekannt',
+  'What is shown is as old as the connection is lost.': 'Was zu sehen ist, ist so alt, wie die Verbindung fehlt.',
   'Select the row': 'Die Zeile auswählen',
 }
 

@@ -8,6 +8,7 @@ import { writtenTexts } from './notifications/template'
 import type { Question } from '@/parts/Confirm'
 import { askForRuns, wishesOf } from './runs/bulk'
 import { usedBy } from './settings/secrets'
+import { presentFirst } from '@/parts/node'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -75,6 +76,13 @@ describe('taking a change of jobs back', () => {
   it('does not promise what it cannot do', () => {
     expect(undoOf('pause', { rows: [], all: true }, {})).toEqual([])
     expect(undoOf('delete', { rows: [row('j_1', 'active')], all: false }, {})).toEqual([])
+  })
+})
+
+describe('nodes', () => {
+  it('that are there come before those that have gone', () => {
+    const nodes = [{ id: 1, state: 'stopped' }, { id: 2, state: 'live' }, { id: 3, state: 'draining' }, { id: 4, state: 'expired' }]
+    expect(presentFirst(nodes).map((node) => node.id)).toEqual([2, 3, 1, 4])
   })
 })
 

@@ -45,7 +45,8 @@ export function ZoneSelect({ value, onChange, ...rest }: { value: string | null;
       value={value}
       onChange={onChange}
       rightSection={value ? <small className="quiet nowrap" style={{ paddingInlineEnd: 8 }}>{abbreviation(value, new Date())}</small> : undefined}
-      rightSectionWidth={value ? 88 : undefined}
+      // The sign that clears stands beside it.
+      styles={{ section: { minWidth: 'max-content' } }}
       {...rest}
     />
   )

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { dayIn, instantOf, instantsOf, daysOf, step, weekday } from './calendar/days'
-import { countdown, dayOf, duration, exactly, inZones, relative, shortly, validZone, wallOf } from './instant'
+import { countdown, dayOf, duration, exactly, inZones, isUnset, relative, shortly, validZone, wallOf } from './instant'
 
 const at = (text: string) => new Date(text)
 
 describe('instants in words', () => {
+  it('tell the end of the calendar from a time', () => expect([isUnset('9999-01-01T00:00:00Z'), isUnset('2999-01-01T00:00:00Z')]).toEqual([true, false]))
+
   it('are relative to now', () => {
     expect(relative(at('2026-11-18T05:04:00Z'), at('2026-11-18T05:00:00Z'))).toMatch(/^in 4 min/)
     expect(relative(at('2026-11-18T02:00:00Z'), at('2026-11-18T05:00:00Z'))).toMatch(/^3 hr ago|^3 h ago|^3 hours ago/)

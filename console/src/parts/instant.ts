@@ -28,6 +28,11 @@ export function relative(at: Date, now: Date): string {
   return ''
 }
 
+/** What is not due before it is told to be stands at the end of the calendar. */
+export function isUnset(at: string): boolean {
+  return at.startsWith('9999-')
+}
+
 /** “4:05”, “2 d 3 h”: for countdowns. */
 export function countdown(seconds: number): string {
   if (seconds <= 0) return t('now')

@@ -11,6 +11,7 @@ import { DataTable } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { tellUndo } from '@/parts/notify'
+import { presentFirst } from '@/parts/node'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import tables from '../queues/Queues.module.css'
@@ -58,7 +59,7 @@ export function Nodes({ nodes }: { nodes: NodeView[] }) {
       label={t('Nodes')}
       title={t('Nodes')}
       columns={columns}
-      whole={{ rows: nodes, text: (node) => [node.name, node.state, node.version, ...node.roles, ...node.handlers, ...node.queues].join(' '), values: { state: (node) => node.state } }}
+      whole={{ rows: presentFirst(nodes), text: (node) => [node.name, node.state, node.version, ...node.roles, ...node.handlers, ...node.queues].join(' '), values: { state: (node) => node.state } }}
       keyOf={(node) => node.node_id}
       filters={[{ name: 'node', label: t('Name, role or version'), kind: 'text', width: 190 }, { name: 'state', label: t('State'), options: states.map((value) => ({ value, label: t(value) })), width: 120 }]}
       searchName="node"

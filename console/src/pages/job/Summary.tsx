@@ -6,7 +6,7 @@ import { page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
 import { useZone, useZones } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { abbreviation, duration, inZones, shortly, validZone } from '@/parts/instant'
+import { abbreviation, duration, inZones, isUnset, shortly, validZone } from '@/parts/instant'
 import { Status, stateName, toneOf } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import { runKey } from '../runs/columns'
@@ -54,7 +54,7 @@ function Next({ job }: { job: JobView }) {
   return (
     <div className={classes.cell}>
       <span className={classes.name}>{t('Next run')}</span>
-      {job.next_run_at ? (
+      {job.next_run_at && !isUnset(job.next_run_at) ? (
         <>
           <span className={classes.value}><Time at={job.next_run_at} zone={job.timezone} show="countdown" /></span>
           <span className={classes.detail}>
@@ -64,7 +64,7 @@ function Next({ job }: { job: JobView }) {
       ) : (
         <>
           <span className={classes.value}>–</span>
-          <span className={classes.detail}>{job.status === 'paused' ? <Status status="paused" /> : t('It fires no more')}</span>
+          <span className={classes.detail}>{job.status === 'paused' ? <Status status="paused" /> : job.next_run_at ? t('not set yet') : t('It fires no more')}</span>
         </>
       )}
     </div>

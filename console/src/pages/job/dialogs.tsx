@@ -2,13 +2,14 @@ import { Alert, Button, Group, NumberInput, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { call, newKey } from '@/api/client'
 import type { Backfill as Backfilled, JobView } from '@/api/schema'
+import { useZones } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { instantOf } from '@/parts/calendar/days'
 import { Dialog } from '@/parts/Dialog'
-import { validZone } from '@/parts/instant'
+import { inZones, validZone } from '@/parts/instant'
 import { Failure } from '@/parts/Page'
 import { tell, tellUndo } from '@/parts/notify'
-import { Time } from '@/parts/Time'
+import { Time, useNow } from '@/parts/Time'
 
 interface Props {
   job: JobView
@@ -54,6 +55,8 @@ export function PauseUntil({ job, open, close, done }: Props) {
 
 /** First what would run, then the same for real. */
 export function Backfill({ job, open, close, done }: Props) {
+  const now = useNow()
+  const zones = useZones(job.timezone)
   const [start, setStart] = useState('')
   const [end, setEnd] = useState('')
   const [rate, setRate] = useState<number | string>('')
@@ -95,7 +98,7 @@ export function Backfill({ job, open, close, done }: Props) {
         </Group>
         {preview && (
           <Alert mt="md" title={tn('{count} occurrence would run', '{count} occurrences would run', preview.scheduled_at.length)}>
-            {preview.scheduled_at.slice(0, 8).map((at) => <div key={at}><Time at={at} zone={job.timezone} show="both" /></div>)}
+            {preview.scheduled_at.slice(0, 8).map((at) => <div key={at} className="num">{inZones(new Date(at), zones, now)} <span className="quiet">· <Time at={at} zone={job.timezone} /></span></div>)}
             {preview.scheduled_at.length > 8 && <div>…</div>}
             {preview.left_out.length > 0 && <div className="quiet">{tn('{count} is left out: it has run or is excluded', '{count} are left out: they have run or are excluded', preview.left_out.length)}</div>}
             {preview.warnings.map((warning) => <div key={warning} className="warn">{warning}</div>)}

@@ -7,6 +7,7 @@ import { call, callExact, page } from '@/api/client'
 import type { JobView, RunView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
 import { said, t, tn } from '@/i18n'
+import { quoted } from '@/parts/command'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
@@ -118,7 +119,7 @@ function JobRuns({ job }: { job: JobView }) {
       filters={[{ name: 'status', label: t('Status'), options: ['pending', 'running', 'failed', 'waiting', 'success', 'dead', 'cancelled', 'expired', 'skipped'].map((value) => ({ value, label: t(value) })) }]}
       short
       steady
-      empty={<Empty title={t('It has not run yet')} command={`sexton jobs run ${job.name}`}>{t('It runs at its next occurrence, or now:')}</Empty>}
+      empty={<Empty title={t('It has not run yet')} command={`sexton jobs run ${quoted(job.name)}`}>{t('It runs at its next occurrence, or now:')}</Empty>}
     />
   )
 }

@@ -11,7 +11,7 @@ import { t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
-import { inZones } from '@/parts/instant'
+import { inZones, isUnset } from '@/parts/instant'
 import { Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Strip } from '@/parts/Strip'
@@ -137,6 +137,7 @@ function NextRun({ job }: { job: JobRow }) {
   const now = useNow()
   const zones = useZones(job.timezone)
   if (!job.next_run_at) return <span className="quiet">{job.status === 'paused' ? <Status status="paused" /> : t('none')}</span>
+  if (isUnset(job.next_run_at)) return <span className="quiet">{t('not set yet')}</span>
   const times = inZones(new Date(job.next_run_at), zones, now)
   return (
     <div className={classes.next}>

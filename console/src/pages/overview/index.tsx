@@ -46,18 +46,20 @@ export default function Overview() {
 
 /** Is anything wrong? One word in two seconds, and what it is in a line each. */
 function Verdict({ data }: { data: Figures }) {
+  // What is shown is as old as the connection is lost: nothing is said of now.
+  const lost = useLiveState().state === 'lost'
   const items = data.attention
   const serious = items.filter((item) => item.severity !== 'info')
-  const tone = toneOfItems(items)
+  const tone = lost ? 'warn' : toneOfItems(items)
   const Sign = tone === 'good' ? IconCircleCheckFilled : tone === 'warn' ? IconAlertTriangleFilled : IconAlertOctagonFilled
-  const title = tone === 'good' ? t('Everything runs as it should') : tone === 'warn' ? tn('{count} thing needs attention', '{count} things need attention', serious.length) : t('Something is wrong')
+  const title = lost ? t('How things are is not known') : tone === 'good' ? t('Everything runs as it should') : tone === 'warn' ? tn('{count} thing needs attention', '{count} things need attention', serious.length) : t('Something is wrong')
   return (
     <section className={classes.verdict} data-tone={tone} aria-label={t('What needs attention')}>
       <div className={classes.word}>
         <Sign size={26} aria-hidden />
         <div>
           <strong>{title}</strong>
-          <span className="quiet">{tone === 'good' ? t('Nodes, shards, queues and the last hour were looked at.') : t('Each line leads to what it is about.')}</span>
+          <span className="quiet">{lost ? t('What is shown is as old as the connection is lost.') : tone === 'good' ? t('Nodes, shards, queues and the last hour were looked at.') : t('Each line leads to what it is about.')}</span>
         </div>
       </div>
       {items.length > 0 && (

@@ -13,6 +13,7 @@ import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
+import { presentFirst } from '@/parts/node'
 import { Failure, Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
@@ -71,9 +72,10 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
   const refresh = () => queries.invalidateQueries({ queryKey: ['queues'] })
   const pause = (queues: Queue[]) => askToPause(ask, queues, refresh)
   const limits = (queue: Queue) => (session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>)
+  const state = (queue: Queue) => (unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />)
   const columns: ColumnDef<Queue>[] = [
-    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{narrow && <div className={classes.under}>{t('Limits')}: {limits(queue)}</div>}{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
-    { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { sort: 'state', value: (queue) => stateOf(queue, unserved) } },
+    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{narrow && <div className={classes.under}>{state(queue)}{limits(queue)}</div>}{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{state(queue)}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { hide: 'sm', sort: 'state', value: (queue) => stateOf(queue, unserved) } },
     { id: 'waiting', header: () => t('Waiting'), cell: ({ row: { original: queue } }) => <span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span>, meta: { align: 'right', sort: 'waiting', value: (queue) => queue.waiting ?? 0 } },
     { id: 'oldest', header: () => t('Oldest'), cell: ({ row: { original: queue } }) => (queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>), meta: { align: 'right', hide: 'sm', sort: 'oldest', value: (queue) => queue.oldest_available_at } },
     { id: 'running', header: () => t('Running'), cell: ({ row: { original: queue } }) => <>{number(queue.running ?? 0)}{queue.concurrency ? <span className="quiet"> / {number(queue.concurrency)}</span> : null}</>, meta: { align: 'right', hide: 'sm', sort: 'running', value: (queue) => queue.running } },
@@ -180,7 +182,7 @@ function limitText(queue: Queue): string {
     queue.key_concurrency != null && t('{count} per key', { count: queue.key_concurrency }),
     queue.rate != null && t('{count}/s', { count: queue.rate }),
   ].filter((part): part is string => typeof part === 'string')
-  return parts.join(', ') || t('none')
+  return parts.join(', ') || t('no limit')
 }
 
 function Limits({ queue, close, done }: { queue: Queue; close: () => void; done: () => Promise<unknown> }) {
@@ -233,7 +235,7 @@ function WorkerTable({ rows, error }: { rows: NodeView[] | undefined; error: unk
     { id: 'name', header: () => t('Worker'), cell: ({ row: { original: node } }) => <><strong>{node.name}</strong>{node.app && <div className="quiet">{node.app}</div>}</>, meta: { sort: 'name', value: (node) => node.name } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: node } }) => <Status status={node.state} />, meta: { sort: 'state', value: (node) => node.state } },
     { id: 'slots', header: () => t('Slots'), cell: ({ row: { original: node } }) => <Slots node={node} />, meta: { sort: 'slots', value: (node) => (node.capacity ? (node.running ?? 0) / node.capacity : 0) } },
-    { id: 'heartbeat', header: () => t('Heartbeat'), cell: ({ row: { original: node } }) => <span className={(now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span>, meta: { sort: 'heartbeat', value: (node) => node.heartbeat_at } },
+    { id: 'heartbeat', header: () => t('Heartbeat'), cell: ({ row: { original: node } }) => <span className={node.state !== 'stopped' && (now.getTime() - new Date(node.heartbeat_at).getTime()) / 1000 > 30 ? 'bad' : ''}><Time at={node.heartbeat_at} /></span>, meta: { sort: 'heartbeat', value: (node) => node.heartbeat_at } },
     { id: 'lag', header: () => t('Lag'), cell: ({ row: { original: node } }) => <span className={(node.lag_ms ?? 0) > SLOW_MS ? 'warn' : ''}>{node.lag_ms == null ? '–' : duration(node.lag_ms / 1000)}</span>, meta: { align: 'right', hide: 'sm', sort: 'lag', value: (node) => node.lag_ms } },
     { id: 'version', header: () => t('Version'), cell: ({ row: { original: node } }) => node.version, meta: { hide: 'sm', sort: 'version', value: (node) => node.version } },
     { id: 'queues', header: () => t('Queues'), cell: ({ row: { original: node } }) => queuesOf(node), meta: { hide: 'md' } },
@@ -245,7 +247,7 @@ function WorkerTable({ rows, error }: { rows: NodeView[] | undefined; error: unk
       label={t('Workers')}
       title={t('Workers')}
       columns={columns}
-      whole={{ rows, error, text: (node) => [node.name, node.app, node.version, node.state, queuesOf(node), ...(node.handlers ?? [])].join(' ') }}
+      whole={{ rows: rows && presentFirst(rows), error, text: (node) => [node.name, node.app, node.version, node.state, queuesOf(node), ...(node.handlers ?? [])].join(' ') }}
       keyOf={(node) => String(node.node_id)}
       sortName="worker_sort"
       searchName="worker"
