@@ -12,6 +12,7 @@ from sexton.jobs.change import find
 from sexton.model import encode_id
 from sexton.postgres.database import Database
 from sexton.postgres.transaction import Context
+from sexton.runs import read
 from sexton.runs.filter import RunFilter
 from sexton.runs.read import (
     get_run,
@@ -29,6 +30,7 @@ from tests.runs.rows import (
     make_live,
     make_node,
 )
+from tests.seeding import Store
 
 pytestmark = pytest.mark.asyncio
 
@@ -75,6 +77,29 @@ async def test_pages_lose_and_repeat_nothing(database: Database, of_one_job: boo
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == 19
+
+
+@pytest.mark.parametrize("limit", [1, 2, 50])
+async def test_a_run_that_ends_while_it_is_listed_is_listed_once(
+    database: Database, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    job = await make_job(database)
+    await make_ended(database, job, 1, NOON - HOUR)
+    await make_live(database, job, 2, NOON)
+    live_rows = read._live_rows
+
+    async def ends_afterwards(*arguments: Any) -> Any:
+        rows = await live_rows(*arguments)
+        await make_ended(database, job, 2, NOON)
+        await Store(database).execute("delete from sexton.runs where id = 2")
+        return rows
+
+    monkeypatch.setattr(read, "_live_rows", ends_afterwards)
+    page = await list_runs(Context(database), limit=limit)
+    assert [(each.run_id, each.status) for each in page.items] == [("r_2", "success"), ("r_1", "success")][
+        :limit
+    ]
+    assert (page.cursor is None) == (limit > 1)
 
 
 async def test_skipped_occurrences_are_listed_only_when_asked_for(database: Database) -> None:

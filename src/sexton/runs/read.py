@@ -74,15 +74,17 @@ async def list_runs(
     if place is None and chosen.live:
         rows = await _live_rows(context, chosen, below, limit + 1)
         found += [(encode_cursor(row["run_id"]), _live(row)) for row in rows]
-    room = limit + 1 - len(found)
     looked_to = None
-    if room > 0 and chosen.ended:
+    if len(found) <= limit and chosen.ended:
         async with context.planned_anew():
-            rows, looked_to = await _ended_rows(context, chosen, place, room)
-        found += [
+            # Room for all of them: a live run that ends between the two statements is in both.
+            rows, looked_to = await _ended_rows(context, chosen, place, limit + 1)
+        ended = [
             (encode_cursor(row["recorded_at"], row["run_id"] or 0, row["scheduled_at"]), _ended(row))
             for row in rows
         ]
+        both = {run.run_id for _, run in ended}
+        found = [(cursor_of, run) for cursor_of, run in found if run.run_id not in both] + ended
     page = make_page(found, limit)
     if page.cursor is None and looked_to is not None:
         return Page(page.items, encode_cursor(looked_to, 0, START))
