@@ -92,6 +92,7 @@ class CmsApi:
 
     async def send(
         self,
+        context: Context,
         method: str,
         path: str,
         *,
@@ -108,6 +109,7 @@ class CmsApi:
             body=body,
             most_bytes=LARGEST_ANSWER,
             read_seconds=self._timeout_seconds,
+            namespace=context.namespace,
         )
         try:
             async with asyncio.timeout(self._timeout_seconds):

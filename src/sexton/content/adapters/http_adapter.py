@@ -234,7 +234,9 @@ class HttpAdapter(Adapter):
         if self._config.auth is not None:
             sent["Authorization"] = await self._authorization(context, self._config.auth)
         data = b"" if body is None else msgspec.json.encode(await reveal.value(body))
-        return await self._site.send(method, await reveal.text(path, _quoted), headers=sent, body=data)
+        return await self._site.send(
+            context, method, await reveal.text(path, _quoted), headers=sent, body=data
+        )
 
     async def _authorization(self, context: Context, auth: HttpAuth) -> str:
         if auth.bearer is not None:

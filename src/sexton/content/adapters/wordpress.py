@@ -193,7 +193,7 @@ class WordPressAdapter(Adapter):
         if key:
             headers["Idempotency-Key"] = "".join(char if " " <= char <= "~" else "?" for char in key)
         where = f"/?rest_route=/wp/v2/{path}" + (f"&{query}" if query else "")
-        return await self._api.send(method, where, headers=headers, body=body)
+        return await self._api.send(context, method, where, headers=headers, body=body)
 
 
 def _is_number(text: str) -> bool:
