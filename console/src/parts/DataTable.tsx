@@ -196,7 +196,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
     try {
       const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
       const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
-      save(new Blob([text], { type }), `${name}.${format}`)
+      save(new Blob([text], { type }), `${label.toLowerCase().replaceAll(' ', '-')}.${format}`)
       if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
     } catch (error) {
       tellFailure(error)

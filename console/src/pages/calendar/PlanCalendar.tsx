@@ -57,7 +57,7 @@ export function PlanCalendar({ kinds, label, first, right }: { kinds: string[]; 
         events={events}
         density={asked.data?.density ?? NONE}
         clockChanges={changes}
-        note={asked.data && !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There is too much to count all of it: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>}
+        note={asked.data && (view !== 'agenda' && asked.data.entries.length + asked.data.density.length === 0 ? <p className={classes.note}>{t('Nothing is planned in these days.')}</p> : !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There is too much to count all of it: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>)}
         go={go}
         open={(event) => void navigate(pathOf((event as Entry).item))}
         move={(event, local) => setMoving({ event: event as Entry, local })}

@@ -23,10 +23,10 @@ export function Entities() {
   const columns = useMemo((): ColumnDef<EntitySummary>[] => [
     { id: 'entity', header: () => t('Entity'), cell: ({ row: { original: entity } }) => <Link to={pathOf(entity)} className="link">{nameOf(entity)}</Link> },
     { id: 'reference', header: () => t('Reference'), cell: ({ row: { original: entity } }) => <code>{entity.entity_type}/{entity.entity_id}</code>, meta: { sort: 'entity', hide: 'sm' } },
-    { id: 'state', header: () => t('State'), cell: ({ row: { original: entity } }) => <Status status={entity.state} /> },
-    { id: 'published', header: () => t('Published version'), cell: ({ row: { original: entity } }) => entity.published_version ?? '–', meta: { align: 'right', hide: 'sm' } },
-    { id: 'latest', header: () => t('Latest version'), cell: ({ row: { original: entity } }) => entity.latest_version, meta: { align: 'right', hide: 'sm' } },
-    { id: 'updated', header: () => t('Changed'), cell: ({ row: { original: entity } }) => <Time at={entity.updated_at} show="both" /> },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: entity } }) => <Status status={entity.state} />, meta: { width: 124, narrow: 112 } },
+    { id: 'published', header: () => t('Published version'), cell: ({ row: { original: entity } }) => entity.published_version ?? '–', meta: { align: 'right', hide: 'md', width: 136 } },
+    { id: 'latest', header: () => t('Latest version'), cell: ({ row: { original: entity } }) => entity.latest_version, meta: { align: 'right', hide: 'md', width: 116 } },
+    { id: 'updated', header: () => t('Changed'), cell: ({ row: { original: entity } }) => <Time at={entity.updated_at} show="both" />, meta: { width: 196, hide: 'sm' } },
   ], [])
   return (
     <DataTable<EntitySummary>
@@ -36,6 +36,7 @@ export function Entities() {
       load={(filters: Filters, cursor, signal) => page('GET /content/entities', { query: { limit: 100, cursor, ...filters } as never, signal })}
       keyOf={(entity) => `${entity.entity_type}/${entity.entity_id}`}
       to={pathOf}
+      steady
       filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text', width: 180 }, { name: 'entity_type', label: t('Type'), kind: 'text', width: 150 }, { name: 'state', label: t('State'), options: ['draft', 'published', 'unpublished', 'archived'].map((value) => ({ value, label: t(value) })) }]}
       empty={<Empty title={t('No entities yet')} command={"sexton content entities post/hello --body '{\"title\": \"Hello\"}'"}>{t('What is published: a post, a product, a banner.')}</Empty>}
     />

@@ -26,12 +26,12 @@ export function Releases() {
   const bulk = usePlanActions<ReleaseView>('content/releases', (release) => release.release_id)
   const columns = useMemo((): ColumnDef<ReleaseView>[] => [
     { id: 'release', header: () => t('Release'), cell: ({ row: { original: release } }) => <Link to={`/content/releases/${release.release_id}`} className="link">{release.note ?? release.release_id}</Link> },
-    { id: 'state', header: () => t('State'), cell: ({ row: { original: release } }) => <Status status={release.status} /> },
-    { id: 'when', header: () => t('When'), cell: ({ row: { original: release } }) => <Time at={release.scheduled_at_utc} zone={release.timezone} show="both" />, meta: { sort: 'scheduled_at' } },
-    { id: 'items', header: () => t('Items'), cell: ({ row: { original: release } }) => tn('{count} item', '{count} items', itemsOf(release).length), meta: { hide: 'sm' } },
-    { id: 'checks', header: () => t('Checks'), cell: ({ row: { original: release } }) => <Checks release={release} />, meta: { hide: 'md' } },
-    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: release } }) => (release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>), meta: { hide: 'md' } },
-    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: release } }) => release.created_by, meta: { hide: 'sm' } },
+    { id: 'state', header: () => t('State'), cell: ({ row: { original: release } }) => <Status status={release.status} />, meta: { width: 112, narrow: 100 } },
+    { id: 'when', header: () => t('When'), cell: ({ row: { original: release } }) => <Time at={release.scheduled_at_utc} zone={release.timezone} show="both" />, meta: { sort: 'scheduled_at', width: 196, narrow: 112 } },
+    { id: 'items', header: () => t('Items'), cell: ({ row: { original: release } }) => tn('{count} item', '{count} items', itemsOf(release).length), meta: { hide: 'sm', width: 84 } },
+    { id: 'checks', header: () => t('Checks'), cell: ({ row: { original: release } }) => <Checks release={release} />, meta: { hide: 'md', width: 124 } },
+    { id: 'approval', header: () => t('Approval'), cell: ({ row: { original: release } }) => (release.needs_approval ? <Status status={release.approved_by ? 'done' : 'warning'} label={release.approved_by ?? t('needed')} /> : <span className="quiet">{t('not needed')}</span>), meta: { hide: 'md', width: 150 } },
+    { id: 'by', header: () => t('Planned by'), cell: ({ row: { original: release } }) => <span className="clip">{release.created_by}</span>, meta: { hide: 'md', width: 140 } },
   ], [])
   return (
     <DataTable<ReleaseView>
@@ -43,6 +43,7 @@ export function Releases() {
       to={(release) => `/content/releases/${release.release_id}`}
       filters={[{ name: 'search', label: t('Part of the note'), kind: 'text' }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }, { name: 'start', label: t('Since'), kind: 'since', width: 150 }]}
       bulk={bulk}
+      steady
       empty={<Empty title={t('No release is planned')} command={"sexton content release '2027-01-04 09:00' --timezone Europe/Berlin --item publish:post/42 --item unpublish:banner/7"}>{t('A release lets several actions go out together, or none.')}</Empty>}
     />
   )

@@ -15,8 +15,8 @@ export function VariableFields({ rows, set, may }: { rows: Variable[]; set(rows:
         <div key={place} className={classes.variableRow}>
           <TextInput aria-label={t('Name')} placeholder="name" readOnly={!may} value={row.name} onChange={(event) => change(place, { name: event.currentTarget.value })} />
           <Select aria-label={t('Kind')} allowDeselect={false} readOnly={!may} value={row.type} onChange={(value) => change(place, { type: (value ?? 'any') as Type })} data={[...TYPES]} />
-          <TextInput aria-label={t('If nothing is given')} placeholder="–" readOnly={!may} value={row.default} onChange={(event) => change(place, { default: event.currentTarget.value })} />
-          <TextInput aria-label={t('Sample')} placeholder="–" readOnly={!may} value={row.sample} onChange={(event) => change(place, { sample: event.currentTarget.value })} />
+          <TextInput className={classes.usual ?? ''} aria-label={t('If nothing is given')} placeholder="–" readOnly={!may} value={row.default} onChange={(event) => change(place, { default: event.currentTarget.value })} />
+          <TextInput className={classes.sample ?? ''} aria-label={t('Sample')} placeholder="–" readOnly={!may} value={row.sample} onChange={(event) => change(place, { sample: event.currentTarget.value })} />
           {may && <ActionIcon aria-label={t('Remove')} onClick={() => set(rows.filter((_, index) => index !== place))}><IconX size={14} /></ActionIcon>}
         </div>
       ))}

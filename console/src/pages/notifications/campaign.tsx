@@ -125,7 +125,7 @@ function Waves({ waves, check }: { waves: CampaignWave[]; check: CampaignCheck |
                 <tr key={`${wave.at}-${wave.canary}`}>
                   <td><Time at={wave.at} show="both" />{new Date(wave.at) > now && places.length === 1 && places[0]?.timezone !== zone && <div className="quiet">{shortly(new Date(wave.at), places[0]?.timezone ?? zone, now)} {t('there')}</div>}</td>
                   <td className={classes.places} title={places.map((place) => place.timezone).join('\n')}>{wave.canary ? <Status status="pending" label={t('canary')} /> : places.length ? places.slice(0, 3).map((place) => place.timezone.split('/').at(-1)?.replaceAll('_', ' ')).join(', ') + (places.length > 3 ? ` +${number(places.length - 3)}` : '') : '–'}</td>
-                  <td><Status status={wave.state === 'waiting' ? 'scheduled' : wave.state} label={t(wave.state)} />{wave.waits_for && <div className="quiet">{wave.waits_for}{wave.next_at && <> · <Time at={wave.next_at} /></>}</div>}</td>
+                  <td><Status status={wave.state === 'waiting' ? 'scheduled' : wave.state} label={t(wave.state)} />{wave.waits_for && <div className={classes.waits}>{wave.waits_for}{wave.next_at && <> · <Time at={wave.next_at} /></>}</div>}</td>
                   <td><div className={tables.slots}><Progress w={56} value={wave.messages ? (done / wave.messages) * 100 : 0} color={wave.state === 'done' ? 'var(--good-mark)' : 'var(--accent)'} aria-label={t('{done} of {total}', { done: number(done), total: number(wave.messages) })} /><span className="num">{number(done)}<span className="quiet"> / {number(wave.messages)}</span></span></div></td>
                 </tr>
               )

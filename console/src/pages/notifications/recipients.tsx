@@ -39,9 +39,9 @@ export function Recipients() {
     { id: 'email', header: () => t('E-mail'), cell: ({ row: { original: each } }) => each.email ?? '–' },
     { id: 'phone', header: () => t('Phone'), cell: ({ row: { original: each } }) => each.phone ?? '–', meta: { hide: 'md' } },
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
-    { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm' } },
+    { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm', width: 124 } },
   ], [])
-  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} bulk={bulk} empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} bulk={bulk} steady empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
 }
 
 /** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */
