@@ -61,6 +61,16 @@ async def test_each_kind_is_shown_as_what_it_is(api: Api) -> None:
     assert local["id"].startswith("k_")
 
 
+async def test_content_tells_whether_it_still_lacks_its_approval(api: Api) -> None:
+    await api("PUT", "/content/entities/post/1", {"body": {"title": "Spring"}})
+    action = {"entity_type": "post", "entity_id": "1", "action": "publish", "at": at(2)}
+    made = await api("POST", "/content/schedules", {**action, "needs_approval": True})
+    [lacking] = (await ask(api, kinds="content")).json()["entries"]
+    await api("POST", f"/content/schedules/{made.json()['schedule_id']}/approve", {})
+    [approved] = (await ask(api, kinds="content")).json()["entries"]
+    assert (lacking["needs_approval"], approved["needs_approval"]) == (True, False)
+
+
 async def test_kinds_can_be_chosen(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     await plan(api)
     for kinds, found in (("campaigns", {"campaign"}), ("jobs,content", {"job", "content"})):
