@@ -12,7 +12,7 @@ import { Bars } from '@/parts/Bars'
 import { Chart } from '@/parts/Chart'
 import { here } from '@/parts/command'
 import { Code } from '@/parts/Copy'
-import { dayOf, duration, shortly } from '@/parts/instant'
+import { dayOf, duration, shortly, wallOf } from '@/parts/instant'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
@@ -199,7 +199,7 @@ function NextHour() {
                   key: each.at,
                   value: each.firings,
                   label: `${shortly(new Date(each.at), zone, now)} · ${tn('{count} firing', '{count} firings', each.firings)} · ${tn('{count} job', '{count} jobs', each.jobs)}`,
-                  tick: index % 10 === 0 ? shortly(new Date(each.at), zone, now) : undefined,
+                  tick: index % 10 === 0 ? wallOf(new Date(each.at), zone).slice(11) : undefined,
                 }))}
               />
               {shown.firings > 0 && <MinuteJobs at={shown.at} firings={shown.firings} busiest={shown.at === most.at} />}
