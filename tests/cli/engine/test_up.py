@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -56,12 +57,17 @@ class Running:
         self.said: list[str] = []
 
     def until(self, pattern: str, stream: IO[str] | None) -> re.Match[str]:
-        """Read until a line matches."""
+        """Read until a line matches; a process that does not say it in time is ended."""
         assert stream is not None
-        for line in stream:
-            self.said.append(line)
-            if found := re.search(pattern, line):
-                return found
+        patience = threading.Timer(PATIENCE, self.process.kill)
+        patience.start()
+        try:
+            for line in stream:
+                self.said.append(line)
+                if found := re.search(pattern, line):
+                    return found
+        finally:
+            patience.cancel()
         raise AssertionError(f"{pattern!r} was never said:\n{''.join(self.said)}{self._rest()}")
 
     def address(self) -> str:
@@ -246,7 +252,7 @@ def test_what_is_killed_comes_back(running: Running, data: Path) -> None:
     before = running.children()
     for role, name in (("worker", "worker 1"), ("scheduler", "scheduler"), ("api", "api")):
         os.kill(before[role], signal.SIGKILL)
-        running.until(f"{name} has ended with signal 9 (SIGKILL)", running.process.stderr)
+        running.until(rf"{name} has ended with signal 9 \(SIGKILL\)", running.process.stderr)
     # The socket is the supervisor's: this waits for the new api, it is not refused.
     assert get(address, "/healthz") == 200
     os.kill(int((data / "postgres" / "postmaster.pid").read_text("utf-8").split()[0]), signal.SIGKILL)

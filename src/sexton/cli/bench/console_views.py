@@ -201,7 +201,7 @@ def _reading(of: Examples) -> Iterator[PageView]:
     yield _view("queues", "", "/queues", "/queues?expand=hour", "/backlog", "/workers")
     yield _view("cluster", "", "/cluster", "/cluster", "/cluster/doctor")
     yield _view("settings", "you", "/settings", "/sessions")
-    yield _view("settings", "keys", "/settings?tab=keys", "/keys?limit=500")
+    yield _view("settings", "keys", "/settings?tab=keys", "/keys?limit=1000&every=true")
     yield _view("settings", "secrets", "/settings?tab=secrets", "/secrets")
     yield _view("settings", "namespaces", "/settings?tab=namespaces", "/namespaces", "/namespaces/default")
     yield _view("settings", "webhooks", "/settings?tab=webhooks", "/dead/target", "/content/notices")
@@ -226,11 +226,13 @@ def _calendars(of: Examples) -> Iterator[PageView]:
     weeks = -(-(next_month - month).days // 7)
     spans = {"day": (today, 1), "week": (monday, 7), "month": (month, 7 * weeks), "agenda": (today, 14)}
     for view, (start, days) in spans.items():
-        span = {"start": iso(start, MS), "end": iso(start + DAY * days, MS)}
-        kinds = {"timezone": ZONE, "kinds": "jobs,content,campaigns"}
-        yield _view("calendar", view, f"/calendar?view={view}", f"/calendar?{urlencode({**span, **kinds})}")
-        path = f"/content/calendar?{urlencode({**span, 'limit': 1000})}"
-        yield _view("content", f"calendar, {view}", f"/content/calendar?view={view}", path)
+        span = {"start": iso(start, MS), "end": iso(start + DAY * days, MS), "timezone": ZONE}
+        for page, name, address, kinds in (
+            ("calendar", view, "/calendar", "jobs,content,campaigns"),
+            ("content", f"calendar, {view}", "/content/calendar", "content"),
+        ):
+            asked = urlencode({**span, "kinds": kinds})
+            yield _view(page, name, f"{address}?view={view}", f"/calendar?{asked}")
 
 
 def _products(of: Examples) -> Iterator[PageView]:
@@ -261,14 +263,13 @@ def _products(of: Examples) -> Iterator[PageView]:
     form = f"{notifications}/campaigns/new?template=hello"
     new = _view("campaigns", "new", form, "/templates?limit=50", "/templates/hello")
     yield new
-    asked = (
-        PageQuestion("/campaigns/preview", EVERYONE),
-        PageQuestion("/templates/hello/preview", {"channel": "email", "template_vars": {}}),
-    )
+    shown = PageQuestion("/templates/hello/preview", {"channel": "email", "template_vars": {}})
+    asked = (PageQuestion("/campaigns/preview", EVERYONE), shown)
     all_ = f"{form}&who=everyone"
     yield PageView("campaigns", "new, to all recipients", all_, (*new.questions, *asked), counts=True)
     campaign = f"/campaigns/{of.campaign}"
-    yield _view("campaigns", "one", notifications + campaign, campaign, f"{campaign}/progress")
+    one = _view("campaigns", "one", notifications + campaign, campaign, f"{campaign}/progress")
+    yield replace(one, questions=(*one.questions, shown))
     for name, chosen in (
         ("", {}), ("failed", {"status": "failed"}), ("of a recipient", {"user_id": "u7"}),
         ("of a template", {"template_id": "hello"}), ("that wait", {"status": "pending"}),
