@@ -57,11 +57,12 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
 
 
 async def test_what_an_interrupted_start_has_left_is_made_anew(
-    database: Database, monkeypatch: pytest.MonkeyPatch
+    own_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
+    database = await Database.open(own_database_url, size=5)
     with monkeypatch.context() as patched:
         patched.setattr(example_data, "fill_notifications", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -71,6 +72,7 @@ async def test_what_an_interrupted_start_has_left_is_made_anew(
     assert await make_example(database, shards=64, readers=READERS) == len(USUAL) + 1 + LATER
     assert (await list_campaigns(context, status=None, cursor=None, limit=10)).items
     assert await make_example(database, shards=64, readers=READERS) == 0
+    await database.close()
 
 
 async def test_the_runs_of_all_days_are_counted(database: Database) -> None:
