@@ -18,6 +18,8 @@ from sexton.targets.run import TOKEN_HEADER
 from sexton.targets.table import kinds
 
 REFERENCE = "#/components/schemas/{name}"
+# Of an export as one JSON array.
+ROWS = {"type": "array", "items": {"type": "object"}}
 
 DESCRIPTION = """\
 Sexton fires every job on time in its own time zone and accounts for every occurrence.
@@ -75,7 +77,10 @@ def _operation(one: Operation, known: dict[str, Any]) -> dict[str, Any]:
         schema = known[_key(one.answer)]
         answer["content"] = {
             one.media_type.partition(";")[0]: _content(schema, one.answer_example),
-            **{other: _content(schema, example) for other, example in one.other_answers.items()},
+            **{
+                other: _content(ROWS if isinstance(example, list) else schema, example)
+                for other, example in one.other_answers.items()
+            },
         }
     described: dict[str, Any] = {
         "operationId": one.name,

@@ -199,7 +199,7 @@ class Operation(Route):
     answer: Any = None
     media_type: str = JSON
     #: Other media types that a caller can ask for, with an example of each.
-    other_answers: Mapping[str, str] = field(default_factory=dict)
+    other_answers: Mapping[str, Any] = field(default_factory=dict)
     body_types: tuple[str, ...] = JSON_TYPES
     #: Checks the token of a run or of an address, which authorises the call instead of an API key.
     authorise: Callable[[Call], Awaitable[None]] | None = None

@@ -47,7 +47,10 @@ Read = Callable[[str | None], Awaitable[Page[Any]]]
 
 @operation(
     routes.EXPORT_JOBS, heavy=True, answer=str, errors=(422,), media_type="application/x-ndjson",
-    other_answers={"text/csv": "job_id,name,status\nj_4x,send-weekly-report,active\n"},
+    other_answers={
+        MEDIA_TYPE: [{"job_id": "j_4x", "name": "send-weekly-report"}],
+        "text/csv": "job_id,name,status\nj_4x,send-weekly-report,active\n",
+    },
     answer_example='{"job_id":"j_4x","name":"send-weekly-report"}\n',
 )  # fmt: skip
 async def export_jobs(call: Call) -> Answer:
@@ -65,7 +68,10 @@ async def export_jobs(call: Call) -> Answer:
 
 @operation(
     routes.EXPORT_RUNS, heavy=True, answer=str, errors=(404, 422), media_type="application/x-ndjson",
-    other_answers={"text/csv": "run_id,job_id,status\nr_9hk2,j_4x,success\n"},
+    other_answers={
+        MEDIA_TYPE: [{"run_id": "r_9hk2", "job_id": "j_4x"}],
+        "text/csv": "run_id,job_id,status\nr_9hk2,j_4x,success\n",
+    },
     answer_example='{"run_id":"r_9hk2","job_id":"j_4x"}\n',
 )  # fmt: skip
 async def export_runs(call: Call) -> Answer:
@@ -82,7 +88,10 @@ async def export_runs(call: Call) -> Answer:
 
 @operation(
     routes.EXPORT_DEAD, heavy=True, answer=str, errors=(404, 422), media_type="application/x-ndjson",
-    other_answers={"text/csv": "run_id,job_id,reason\nr_9hk2,j_4x,exhausted\n"},
+    other_answers={
+        MEDIA_TYPE: [{"run_id": "r_9hk2", "job_id": "j_4x"}],
+        "text/csv": "run_id,job_id,reason\nr_9hk2,j_4x,exhausted\n",
+    },
     answer_example='{"run_id":"r_9hk2","job_id":"j_4x"}\n',
 )  # fmt: skip
 async def export_dead(call: Call) -> Answer:

@@ -64,7 +64,7 @@ async def list_audit(call: Call) -> Answer:
 @operation(
     routes.EXPORT_AUDIT, heavy=True, answer=str, media_type="application/x-ndjson",
     other_answers={
-        "application/json": '[\n{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n]\n',
+        MEDIA_TYPE: [{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}],
         "text/csv": "entry_id,sequence,action\na_2k,84,job.paused\n",
     },
     answer_example='{"entry_id": "a_2k", "sequence": 84, "action": "job.paused"}\n',
