@@ -40,7 +40,7 @@ APART = {
     "content/find_feed": SECRET,
     "cluster/remove_nodes": UPKEEP,
     "jobs/estimate_timers": SIZE,
-    "jobs/next_pause_end": UPKEEP,
+    "jobs/find_next_pause_end": UPKEEP,
     "jobs/remove_completed": UPKEEP,
     "jobs/remove_requests": UPKEEP,
     "reading/count_dead": FIGURE,

@@ -122,7 +122,7 @@ async def _create(context: Context, read: Sequence[tuple[PlannedAction, bool]], 
     await _check_conflicts(
         context, [(line, plan) for line, (plan, own) in enumerate(read, 1) if not (force or own)]
     )
-    numbers: list[int] = await context.fetchval("content/next_ids", count=len(plans))
+    numbers: list[int] = await context.fetchval("content/take_ids", count=len(plans))
     jobs, times = await _make_jobs(context, targets, list(zip(plans, numbers, strict=True)))
     now = await context.time()
     rows = [

@@ -62,7 +62,7 @@ async def insert(context: Context, plan: PlannedAction, *, past: bool = False) -
     for field, text in (("entity_type", plan.entity.type), ("entity_id", plan.entity.id)):
         check_text(text, field, 64)
     check_text(plan.created_by, "created_by", 200)
-    number: int = await context.fetchval("content/next_id")
+    number: int = await context.fetchval("content/take_id")
     job = await _make_job(context, replace(plan, target=target), number, past)
     scheduled_at = plan.moment.at if plan.rule is None else job.next_run_at
     await context.execute(

@@ -120,7 +120,7 @@ async def _resume_ended(context: Context, ended: Sequence[int]) -> int:
 
 async def next_resumption(context: Context) -> float:
     """The seconds until the next pause ends: 0 if one has ended, infinity if none ends."""
-    seconds = await context.fetchval("jobs/next_pause_end")
+    seconds = await context.fetchval("jobs/find_next_pause_end")
     return math.inf if seconds is None else max(0.0, float(seconds))
 
 

@@ -93,7 +93,7 @@ async def carry_out_wave(
         counts.update(each)
     if run.cancelled:
         return Release(0.0, "the worker stops; another one continues")
-    [row] = await context.fetch("messages/next_due", most=0)
+    [row] = await context.fetch("messages/find_next_due", most=0)
     if row["due_at"] is not None and timedelta() < row["due_at"] - row["now"] <= wave.SOON:
         return Snooze(row["due_at"] - row["now"])
     return Success(dict(counts))
@@ -114,6 +114,6 @@ async def _send(context: Context, sender: MessageSender, run: RunContext, policy
 @command
 async def _share(context: Context) -> None:
     """Start more runs if there are many messages to send."""
-    [row] = await context.fetch("messages/next_due", most=SHARE * MOST_RUNS)
+    [row] = await context.fetch("messages/find_next_due", most=SHARE * MOST_RUNS)
     if row["due"] > SHARE:
         await wave.run_soon(context, row["due"] // SHARE, {"shared": True})

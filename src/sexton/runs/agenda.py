@@ -199,7 +199,7 @@ async def _happened(
     """Add past runs. Returns whether these are all."""
     start, end = reach
     first = start.replace(minute=0, second=0, microsecond=0)
-    for row in await context.fetch("activity/by_hour", start=first, end=end):
+    for row in await context.fetch("activity/count_by_hour", start=first, end=end):
         hours.add([row["hour"]], row["count"], row["failed"])
     rows: Sequence[Record] = await context.fetch(
         "reading/list_happened", start=start, end=end, others=others, most=MOST_ENTRIES + 1

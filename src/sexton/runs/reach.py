@@ -24,13 +24,13 @@ async def reach(
 ) -> datetime:
     """The start of the range to search for a page of these runs that ends at `last`; not before
     `earliest`."""
-    through: datetime | None = await context.fetchval("activity/counted_through")
+    through: datetime | None = await context.fetchval("activity/read_mark")
     if through is None:
         return earliest
     end = min(last, through)
     begin = max(earliest, end - timedelta(days=1))
     rows = await context.fetch(
-        "activity/reach", first=begin.replace(second=0, microsecond=0), last=end, late_step=LATE
+        "activity/count_by_minute", first=begin.replace(second=0, microsecond=0), last=end, late_step=LATE
     )
     most = MOST_READ_LATE if chosen.late else MOST_READ
     read = late = 0

@@ -78,7 +78,7 @@ async def run_locked(
     the runs, or errors. `told` goes into the audit."""
     own = [None if payload is msgspec.UNSET else encode_payload(payload) for payload in payloads]
     taken = await _taken_slots(context, jobs)
-    ids = await context.fetchval("recording/next_run_ids", count=len(jobs))
+    ids = await context.fetchval("recording/take_run_ids", count=len(jobs))
     made: list[Verdict] = []
     runs: list[_ManualRun] = []
     for held, run_id, payload, text in zip(jobs, ids, payloads, own, strict=True):

@@ -175,9 +175,9 @@ class Ahead:
                 instants[-1].timers.append((job, job.scheduled_at, job.due_at))
                 heapq.heappush(coming, (job.due_at, order[job], job))
         runs = [run for instant in instants for run in instant.runs]
-        ids = await self._database.fetch("testing/take_run_ids", count=len(runs)) if runs else []
-        for run, row in zip(runs, ids, strict=True):
-            run["id"] = row["id"]
+        ids = await self._database.fetchval("recording/take_run_ids", count=len(runs)) if runs else []
+        for run, number in zip(runs, ids, strict=True):
+            run["id"] = number
         return instants
 
 

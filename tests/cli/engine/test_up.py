@@ -386,14 +386,14 @@ async def test_a_node_that_is_started_before_its_database_waits_for_it(
                 pass
             proxy.restore()
             assert await process.stdout.readline() == b"Sexton is up: scheduler, no api\n"
-        [row] = await database.fetch("cluster/live_names")
+        [row] = await database.fetch("cluster/list_live_names")
         assert row["name"].startswith(socket.gethostname())
     finally:
         process.terminate()
         await process.communicate()
         await proxy.stop()
     assert process.returncode == 0
-    assert await database.fetch("cluster/live_names") == []
+    assert await database.fetch("cluster/list_live_names") == []
 
 
 def test_told_to_stop_while_it_waits_for_the_database() -> None:

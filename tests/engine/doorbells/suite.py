@@ -69,7 +69,7 @@ class Stage:
     async def prepare(self) -> Stage:
         self.lane = await self.store.lane()
         self.job = await self.store.job()
-        row = await self.database.fetchrow("cluster/name")
+        row = await self.database.fetchrow("cluster/read_name")
         assert row is not None
         self.cluster = row["name"]
         return self

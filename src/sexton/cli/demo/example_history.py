@@ -66,7 +66,7 @@ async def write_as_happened(
     await connection.execute(sql(COMPLETE), job, at)
     run = None
     if status != "skipped":
-        run = (await context.fetchval("recording/next_run_ids", count=1))[0]
+        run = (await context.fetchval("recording/take_run_ids", count=1))[0]
     await connection.execute(sql(RECORD), job, at, run, status, error)
     if status == "success":
         await connection.execute(sql(PUBLISH), number, at, run)

@@ -86,7 +86,7 @@ async def _write(context: Context, made: Sequence[str], seconds: dict[str, float
         times = list(schedule_of(dict(row)).between(now - timedelta(days=DAYS), now - FRESH))[-MOST:]
         rows += _past(row["name"], row["id"], times, seconds.get(row["name"], 0.3), chance)
     rows.sort(key=lambda each: each.recorded_at)
-    ids = iter(await context.fetchval("recording/next_run_ids", count=len(rows)))
+    ids = iter(await context.fetchval("recording/take_run_ids", count=len(rows)))
     rows = [replace(each, run_id=next(ids)) if each.status != "skipped" else each for each in rows]
     rows = [each for each in rows if each.recorded_at < now]
     columns = by_column(COLUMNS, [astuple(each) for each in rows])

@@ -215,7 +215,7 @@ async def _create(context: Context, spec: ReleaseSpec) -> int:
     created_by = spec.created_by or context.actor
     check_text(created_by, "created_by", 200)
     moment = read_moment(spec.local_time, spec.at, spec.timezone, fold=spec.fold, gap=spec.gap)
-    number: int = await context.fetchval("content/next_id")
+    number: int = await context.fetchval("content/take_id")
     job = await _make_job(context, _job(target, created_by, spec.max_retries, number, moment))
     check_job = await _make_check(context, target, created_by, number, moment, spec.preflight_seconds)
     await context.execute(

@@ -90,7 +90,7 @@ class Leadership(Loop):
     async def open_elector(self) -> None:
         """Open the elector, unless it is open. Raises `InvalidField` if it can never work here."""
         if not self._opened:
-            await self._guard.open(await self._database.fetchval("cluster/name"), self._elector_lost)
+            await self._guard.open(await self._database.fetchval("cluster/read_name"), self._elector_lost)
             self._opened = True
 
     async def setup(self) -> None:

@@ -51,7 +51,7 @@ class BrokerConnection:
 
     async def _connected(self) -> Broker:
         if self._broker is None:
-            row = await self._database.fetchrow("cluster/name")
+            row = await self._database.fetchrow("cluster/read_name")
             assert row is not None
             self._broker = self._make(row["name"])
         return self._broker

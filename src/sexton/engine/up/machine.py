@@ -145,7 +145,7 @@ async def joined(url: str, schema: str, pids: list[int]) -> bool:
     """Whether each of these processes of this machine is a node by now."""
     try:
         async with _database(url, schema) as database:
-            rows = await database.fetch("cluster/live_names")
+            rows = await database.fetch("cluster/list_live_names")
     except Unavailable:
         return False
     found = {row["name"].rsplit(":", 1)[0] for row in rows}

@@ -135,7 +135,7 @@ async def keep_members(context: Context, members: AsyncIterator[Sequence[Member]
 
 
 async def _make(context: Context, name: str | None) -> int:
-    audience_id: int = await context.fetchval("campaigns/next_id")
+    audience_id: int = await context.fetchval("campaigns/take_id")
     await context.execute("campaigns/make_audience", audience_id=audience_id, name=name)
     return audience_id
 

@@ -71,7 +71,7 @@ async def create_campaign(context: Context, spec: CampaignSpec, *, may_query: bo
     written = await columns_of(context, spec, may_query=may_query)
     now, send_at, local = written["now"], written["send_at"], written["local_time"]
     armed = not spec.draft and (send_at is not None or local is not None)
-    number: int = await context.fetchval("campaigns/next_id")
+    number: int = await context.fetchval("campaigns/take_id")
     job = await create(context, _job(number, spec.name))
     audience_id = None
     if spec.audience.user_ids is not None:

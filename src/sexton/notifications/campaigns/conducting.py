@@ -174,7 +174,7 @@ async def _look(context: Context, row: asyncpg.Record) -> Outcome:
     await open_chunks(context, row)
     canary = _canary_only(row)
     standing = await _standing(context, row, canary)
-    [progress] = await context.fetch("campaigns/progress", campaign_ids=[row["id"]])
+    [progress] = await context.fetch("campaigns/read_progress", campaign_ids=[row["id"]])
     if row["started_at"] is not None and _sample_due(row):
         await context.execute(
             "campaigns/sample", now=row["now"], count=settled(progress), campaign_id=row["id"]

@@ -178,7 +178,7 @@ async def view(context: Context, number: int) -> CampaignView:
 
 
 async def _progress(context: Context, numbers: Sequence[int]) -> dict[int, asyncpg.Record]:
-    rows = await context.fetch("campaigns/progress", campaign_ids=numbers)
+    rows = await context.fetch("campaigns/read_progress", campaign_ids=numbers)
     return {row["campaign_id"]: row for row in rows}
 
 

@@ -191,7 +191,7 @@ class Dispatcher:
                 await clock.sleep(wait)
             results += await self._send_now(provider, some)
         if len(results) < len(batch):
-            first = await self._database.fetchval("providers/next_turn", **names, now=None) or 0.0
+            first = await self._database.fetchval("providers/find_turn", **names, now=None) or 0.0
             why = f"{provider.name} takes {rate:g} messages a second"
             left = len(batch) - len(results)
             results += [Deferred(why, first + number / rate, stays=True) for number in range(left)]

@@ -55,7 +55,7 @@ async def forget_recipient(context: Context, user_id: str) -> int:
 
 async def zone_of(context: Context, user_id: str | None) -> str:
     """The zone of a recipient, else that of the namespace, else UTC."""
-    known = await context.fetchval("recurring/zone_of", user_id=user_id)
+    known = await context.fetchval("recurring/get_zone", user_id=user_id)
     return find_zone(known or "UTC").name
 
 

@@ -34,7 +34,7 @@ class NamedTable(Generic[View]):
         check_text(name, self.noun, LONGEST_NAME)
         before = await context.fetchrow(self.getting, name=name)
         await context.execute(
-            self.putting, id=await context.fetchval("campaigns/next_id"), name=name, **columns
+            self.putting, id=await context.fetchval("campaigns/take_id"), name=name, **columns
         )
         shown = self.show(await self.find(context, name))
         context.changed(

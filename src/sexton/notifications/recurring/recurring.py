@@ -76,7 +76,7 @@ async def create_recurring(context: Context, spec: RecurringSpec) -> RecurringVi
     zone = await _zone(context, spec.timezone, spec.user_id)
     now = await context.time()
     starts_at = _start(spec.local_time, zone, now)
-    number: int = await context.fetchval("campaigns/next_id")
+    number: int = await context.fetchval("campaigns/take_id")
     job = await _make_job(context, number, spec, zone, starts_at)
     await context.execute(
         "recurring/create",

@@ -56,7 +56,7 @@ class MessageBacklog(msgspec.Struct, frozen=True, kw_only=True):
 @query
 async def read_backlog(context: Context, *, drain_seconds: int) -> MessageBacklog:
     [row] = await context.fetch(
-        "campaigns/backlog", most=MOST_COUNTED, sample=SAMPLE, drain_seconds=drain_seconds
+        "campaigns/read_backlog", most=MOST_COUNTED, sample=SAMPLE, drain_seconds=drain_seconds
     )
     depth = row["single_due"] + row["campaign_due"]
     oldest = row["oldest_due_at"]

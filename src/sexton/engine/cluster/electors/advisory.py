@@ -50,7 +50,7 @@ class AdvisoryElector(Elector):
     async def renew(self, view: View) -> set[int]:
         before = clock.monotonic()
         connection = self._connection or await self._connect()
-        rows = await self._fetch(connection, "cluster/held_locks")
+        rows = await self._fetch(connection, "cluster/list_held_locks")
         # Locks of a server that is not the primary any more keep no other scheduler away.
         await self._answer(connection, require_writable(connection))
         self.trusted_until = trusted_until(before, self._lease)
