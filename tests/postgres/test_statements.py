@@ -12,6 +12,7 @@ import pytest
 import pytest_asyncio
 
 from sexton.engine.worker.queue import CLAIM_DEFAULTS
+from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import BY_KEY, Database
 from tests.plans import nodes, rows_read
 from tests.seeding import NOW, Store
@@ -166,7 +167,7 @@ async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) 
         now=NOW,
         limit=5000,
         keep_days=90,
-        keep_completed_seconds=86_400,
+        keep_completed_seconds=DEFAULTS.keep_completed_seconds,  # the index has this number, too
         table="jobs",
     )
     assert ways.pop("jobs_completed") == 3

@@ -11,7 +11,7 @@ from sexton.content.model import Action, Entity
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.create import create
 from sexton.jobs.moment import Moment
-from sexton.jobs.spec import JobSpec
+from sexton.jobs.spec import TEN_YEARS, JobSpec
 from sexton.jobs.view import JobView
 from sexton.model import Backoff, MissedWindow, decode_id, encode_id
 from sexton.postgres.transaction import Context, command
@@ -24,7 +24,7 @@ HINTS = {
     "in_the_past": "give a later time; `run` carries a planned action out now",
     "never_fires": "check UNTIL and COUNT of the rule",
 }
-KEEP_SECONDS = 10 * 366 * 86_400
+KEEP_SECONDS = TEN_YEARS
 
 
 @dataclass(frozen=True, slots=True)

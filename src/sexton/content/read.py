@@ -21,6 +21,7 @@ import msgspec
 from sexton.content.model import MISSED, RELEASE, Action, Entity
 from sexton.errors import SextonError
 from sexton.jobs.moment import display
+from sexton.jobs.spec import DEFAULTS
 from sexton.jobs.stored import StoredJob
 from sexton.model import SkipReason, encode_id
 from sexton.postgres.estimate import MOST_EXACT, Total, expected
@@ -172,7 +173,7 @@ def _show(row: asyncpg.Record) -> ScheduleView:
         next_times=next_times,
         skipped_times=[time for time in row["skipped"] if row["timer_at"] and time >= row["timer_at"]],
         retry_count=max(0, (row["attempt"] or 1) - 1),
-        max_retries=_option(row, "max_retries", 3),
+        max_retries=_option(row, "max_retries", DEFAULTS.max_retries),
         last_error=error,
         window_id=row["window_id"] and encode_id("c", row["window_id"]),
         release_id=row["release_id"] and encode_id(RELEASE, row["release_id"]),

@@ -9,12 +9,12 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sexton.content.model import Action, NoticeEvent, OnFailure
+from sexton.jobs.spec import TEN_YEARS, SingleFold, SingleGap
 from sexton.refusal import about
 
 LONGEST_WORD = 64
 LONGEST_NAME = 200
 LONGEST_NOTE = 2000
-TEN_YEARS = 10 * 366 * 86_400
 MOST_ITEMS = 500
 
 EntityType = Annotated[
@@ -38,14 +38,6 @@ RecurrenceRule = Annotated[
         description="Again and again: an RRULE, COUNT and UNTIL included.",
         examples=["FREQ=WEEKLY;BYDAY=MO"],
     ),
-]
-Fold = Annotated[
-    Annotated[str, Meta(extra_json_schema={"enum": ["first", "second"]})] | None,
-    about("Which one is meant of a local time that happens twice: first or second."),
-]
-Gap = Annotated[
-    Annotated[str, Meta(extra_json_schema={"enum": ["after", "shift"]})] | None,
-    about("What is meant by a local time that does not exist: after or shift."),
 ]
 Adapter = Annotated[str, Meta(max_length=LONGEST_NAME, description="Where the entity lives.")]
 CreatedBy = Annotated[
@@ -81,8 +73,8 @@ class ScheduleSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     max_retries: MaxRetries = 3
     catch_up_seconds: CatchUpSeconds = 86_400
     adapter: Adapter = "builtin"
-    fold: Fold = None
-    gap: Gap = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     needs_approval: NeedsApproval = False
     force: Force = False
 
@@ -109,8 +101,8 @@ class WindowSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     note: Note = None
     max_retries: MaxRetries = 3
     adapter: Adapter = "builtin"
-    fold: Fold = None
-    gap: Gap = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     needs_approval: NeedsApproval = False
     force: Force = False
 
@@ -122,8 +114,8 @@ class ScheduleMove(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     timezone: Timezone = None
     at: Instant = None
     recurrence_rule: Annotated[str | UnsetType | None, about("Another rule; null: only once.")] = UNSET
-    fold: Fold = None
-    gap: Gap = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     force: Force = False
 
 
@@ -167,8 +159,8 @@ class ReleaseSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     max_retries: MaxRetries = 3
     catch_up_seconds: CatchUpSeconds = 86_400
     adapter: Adapter = "builtin"
-    fold: Fold = None
-    gap: Gap = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     needs_approval: NeedsApproval = False
     force: Force = False
 
@@ -179,8 +171,8 @@ class ReleaseMove(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     local_time: LocalTime = None
     timezone: Timezone = None
     at: Instant = None
-    fold: Fold = None
-    gap: Gap = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     force: Force = False
 
 

@@ -22,6 +22,17 @@ def choice(*values: str) -> Meta:
     return Meta(extra_json_schema={"enum": list(values)})
 
 
+#: Of a single local time. A job has more choices, since its schedule has many times.
+SingleFold = Annotated[
+    Annotated[str, choice("first", "second")] | None,
+    about("Which one is meant of a local time that happens twice: first or second."),
+]
+SingleGap = Annotated[
+    Annotated[str, choice("after", "shift")] | None,
+    about("What is meant by a local time that does not exist: after or shift."),
+]
+
+
 class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """A job as a caller writes it.
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sexton.jobs.spec import MONTH, TEN_YEARS, SingleFold, SingleGap
 from sexton.notifications.model import Urgency
 from sexton.refusal import about
 
@@ -20,8 +21,6 @@ LONGEST_WORD = 64
 LONGEST_ADDRESS = 320
 MOST_CHANNELS = 10
 MOST_DEVICES = 50
-TEN_YEARS = 10 * 366 * 86_400
-MONTH = 30 * 86_400
 
 UserId = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, description="Who: an id of your own.")]
 TemplateId = Annotated[str, Meta(min_length=1, max_length=LONGEST_ID, description="The template's id.")]
@@ -41,6 +40,7 @@ Timezone = Annotated[
 ]
 LocaleName = Annotated[Annotated[str, Meta(max_length=35)] | None, about("A language, such as de or pt-BR.")]
 Seconds = Annotated[int, Meta(ge=0, le=MONTH)]
+MaxRetries = Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")]
 Days = Annotated[
     Annotated[list[str], Meta(max_length=7)] | None,
     Meta(
@@ -314,14 +314,8 @@ class NotificationSpec(
         Annotated[str, Meta(max_length=100)] | None,
         about("The zone of local_time. Default: the recipient's, else the namespace's, else UTC."),
     ] = None
-    fold: Annotated[
-        Annotated[str, Meta(extra_json_schema={"enum": ["first", "second"]})] | None,
-        about("Which one is meant of a local time that happens twice: first or second."),
-    ] = None
-    gap: Annotated[
-        Annotated[str, Meta(extra_json_schema={"enum": ["after", "shift"]})] | None,
-        about("What is meant by a local time that does not exist: after or shift."),
-    ] = None
+    fold: SingleFold = None
+    gap: SingleGap = None
     urgency: Annotated[
         Urgency | None,
         about("asap (tried again at once), time_sensitive (expires 30 minutes late), digest (24 hours)."),
@@ -329,7 +323,7 @@ class NotificationSpec(
     expires_seconds: Annotated[
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None, about("How late it may be.")
     ] = None
-    max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
+    max_retries: MaxRetries = 3
     retry_seconds: Annotated[
         Seconds | None, about("The time between two tries. Default: 300; with the urgency asap, none.")
     ] = None
@@ -347,14 +341,8 @@ class NotificationMove(
         Meta(description="When, on the recipient's wall clock.", examples=["2027-03-15 09:00"]),
     ] = None
     timezone: Timezone = None
-    fold: Annotated[
-        Annotated[str, Meta(extra_json_schema={"enum": ["first", "second"]})] | None,
-        about("Which one is meant of a local time that happens twice: first or second."),
-    ] = None
-    gap: Annotated[
-        Annotated[str, Meta(extra_json_schema={"enum": ["after", "shift"]})] | None,
-        about("What is meant by a local time that does not exist: after or shift."),
-    ] = None
+    fold: SingleFold = None
+    gap: SingleGap = None
 
 
 class NotificationTarget(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

@@ -23,7 +23,7 @@ from sexton.jobs import edit, state
 from sexton.jobs.change import DONE, Verdict, accept, hold
 from sexton.jobs.create import create
 from sexton.jobs.moment import find_zone
-from sexton.jobs.spec import JobSpec
+from sexton.jobs.spec import TEN_YEARS, JobSpec
 from sexton.model import Backoff, JobStatus, MissedWindow, decode_id, encode_id
 from sexton.notifications.campaigns.audience import Member, check_sql, find_list, get_segment, keep_members
 from sexton.notifications.campaigns.segment_filter import compile_filter
@@ -54,7 +54,7 @@ TARGET: dict[str, Any] = {"notification": {}}
 # A failed run is retried soon; the tables say where it stopped.
 RETRY_SECONDS = 5
 TIMEOUT_SECONDS = 3600
-KEEP_SECONDS = 10 * 366 * 86_400
+KEEP_SECONDS = TEN_YEARS
 SOON = timedelta(seconds=2)
 NAME = "campaigns"
 #: What a change of the status can set as well.

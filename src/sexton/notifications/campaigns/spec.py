@@ -9,10 +9,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from sexton.jobs.spec import TEN_YEARS
+from sexton.notifications.spec import MaxRetries
 from sexton.refusal import about
 
 MOST_INLINE = 10_000
-TEN_YEARS = 10 * 366 * 86_400
 CampaignSort = Literal["-created_at", "created_at", "name", "-name", "send_at", "-send_at"]
 
 
@@ -161,7 +162,7 @@ class CampaignSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
         Annotated[int, Meta(ge=1, le=TEN_YEARS)] | None,
         about("A message is not sent later than this after its time."),
     ] = None
-    max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
+    max_retries: MaxRetries = 3
     retry_seconds: Annotated[
         int, Meta(ge=1, le=86_400, description="How long after a failed try the next one is made.")
     ] = 300

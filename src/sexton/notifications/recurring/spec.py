@@ -8,10 +8,11 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sexton.jobs.spec import TEN_YEARS
+from sexton.notifications.spec import MaxRetries
 from sexton.refusal import about
 
 LONGEST_NAME = 200
-TEN_YEARS = 10 * 366 * 86_400
 MOST_STEPS = 50
 MOST_EVENTS = 1000
 
@@ -65,7 +66,7 @@ class RecurringSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     topic: TopicName = None
     urgency: UrgencyName = None
     expires_seconds: Expires = None
-    max_retries: Annotated[int, Meta(ge=0, le=100, description="Tries after the first one.")] = 3
+    max_retries: MaxRetries = 3
     name: Annotated[Annotated[str, Meta(max_length=LONGEST_NAME)] | None, about("A name for people.")] = None
 
 
