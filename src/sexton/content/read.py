@@ -24,7 +24,7 @@ from sexton.jobs.moment import display
 from sexton.jobs.spec import DEFAULTS
 from sexton.jobs.stored import StoredJob
 from sexton.model import SkipReason, encode_id
-from sexton.postgres.estimate import MOST_EXACT, Total, expected
+from sexton.postgres.estimate import MOST_EXACT, Total, expected, figures
 from sexton.postgres.page import Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
@@ -313,13 +313,8 @@ async def count_schedules(
     }
     async with context.planned_anew():
         most = MOST_EXACT if status is None else MOST_COUNTED
-        text, arguments = context.prepared("content/list", look=most + 1, **asked)
-        row = await context.open.fetchrow(
-            "select count(*) filter (where found) as found, coalesce(bool_or(not found), false) as cut "
-            f"from ({text}) as counted",
-            *arguments,
-        )
-        assert row is not None
+        columns = "count(*) filter (where found) as found, coalesce(bool_or(not found), false) as cut"
+        row = await figures(context, columns, "content/list", look=most + 1, **asked)
         if not row["cut"]:
             return Total(row["found"])
         if status == "pending":

@@ -13,7 +13,7 @@ from sexton.jobs.moment import display
 from sexton.model import encode_id
 from sexton.notifications.filter import MessageFilter, MessageOrder, MessageSort, campaign_number
 from sexton.notifications.model import CAMPAIGN, MESSAGE, MessageStatus
-from sexton.postgres.estimate import MOST_EXACT, Total, expected
+from sexton.postgres.estimate import MOST_EXACT, Total, expected, figures
 from sexton.postgres.page import Page, make_page
 from sexton.postgres.row import from_row, number_of
 from sexton.postgres.transaction import Context, query
@@ -131,13 +131,8 @@ async def count_messages(context: Context, chosen: MessageFilter) -> Total:
     asked: dict[str, Any] = {"place": order.start, **chosen.parameters()}
     most = MOST_COUNTED if chosen.searching else MOST_EXACT + 1
     async with context.planned_anew():
-        text, arguments = context.prepared(order.statement, most=most, limit=None, **asked)
-        row = await context.open.fetchrow(
-            "select count(*) filter (where meant) as found, coalesce(max(place), 0) as looked "
-            f"from ({text}) as counted",
-            *arguments,
-        )
-        assert row is not None
+        columns = "count(*) filter (where meant) as found, coalesce(max(place), 0) as looked"
+        row = await figures(context, columns, order.statement, most=most, limit=None, **asked)
         found, cut = row["found"], row["looked"] == most
         if not cut or chosen.searching:
             return Total(found, estimated=cut)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import asyncpg
 import msgspec
 
 from sexton.postgres.transaction import Context
@@ -29,12 +30,20 @@ async def total(context: Context, statement: str, *, bound: str = "most", **para
     query."""
     async with context.planned_anew():
         most = {bound: MOST_EXACT + 1}
-        text, arguments = context.prepared(statement, **most, **parameters)
-        count: int = await context.open.fetchval(f"select count(*) from ({text}) as counted", *arguments)
+        count: int = (await figures(context, "count(*) as found", statement, **most, **parameters))["found"]
         if count <= MOST_EXACT:
             return Total(count)
         rows = await expected(context, statement, **{bound: None}, **parameters)
         return Total(max(count, rows), estimated=True)
+
+
+async def figures(context: Context, columns: str, statement: str, **parameters: Any) -> asyncpg.Record:
+    """One row of figures over the rows of a statement, such as `count(*) as found`. Call it where statements
+    are `planned_anew`."""
+    text, arguments = context.prepared(statement, **parameters)
+    row = await context.open.fetchrow(f"select {columns} from ({text}) as counted", *arguments)
+    assert row is not None
+    return row
 
 
 async def expected(context: Context, statement: str, **parameters: Any) -> int:

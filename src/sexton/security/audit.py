@@ -20,7 +20,7 @@ import msgspec
 from sexton.errors import InvalidField
 from sexton.model import encode_id
 from sexton.postgres.audit_entry import State
-from sexton.postgres.estimate import MOST_EXACT, Total, expected
+from sexton.postgres.estimate import MOST_EXACT, Total, expected, figures
 from sexton.postgres.page import MOST_ROWS, Number, Page, decode_cursor, encode_cursor, make_page
 from sexton.postgres.transaction import SHARED, Context, command, query
 from sexton.printable import cell_text
@@ -149,13 +149,8 @@ async def count_entries(
     that, the estimate of PostgreSQL's planner; None with a filter that no index serves."""
     statement, asked = _listed(context, chosen, "-at", shared=shared, every=every)
     async with context.planned_anew():
-        text, arguments = context.prepared(statement, look=MOST_EXACT + 1, limit=None, **asked)
-        row = await context.open.fetchrow(
-            "select count(*) filter (where matches) as found, coalesce(max(place), 0) as looked "
-            f"from ({text}) as counted",
-            *arguments,
-        )
-        assert row is not None
+        columns = "count(*) filter (where matches) as found, coalesce(max(place), 0) as looked"
+        row = await figures(context, columns, statement, look=MOST_EXACT + 1, limit=None, **asked)
         if row["looked"] <= MOST_EXACT:
             return Total(row["found"])
         if chosen.searching:
