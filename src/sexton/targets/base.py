@@ -64,6 +64,9 @@ class TargetKind(ABC, Generic[Spec]):
         """Refuse, with `InvalidField`, a specification that has the right type but that no run could carry
         out. `field` is its path, such as `target.http`."""
 
+    def check_letters(self, spec: Spec, field: str) -> None:
+        """Of a kind that takes dead letters: refuse a specification that cannot take them."""
+
     def warnings(self, spec: Spec, field: str) -> list[str]:
         """Warnings about what is allowed but probably a mistake."""
         return []

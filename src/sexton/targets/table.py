@@ -133,13 +133,7 @@ def check_dead_letter_target(data: Mapping[str, Any], field: str = "dead_letter_
             field=field,
             hint=hint_of(dead_letters=True),
         )
-    if getattr(target.spec, "mode", None) == "async":
-        raise InvalidField(
-            "bad_mode",
-            "a dead letter has no run that a receiver could report to",
-            field=f"{field}.{target.kind.name}.mode",
-            hint="leave it out",
-        )
+    target.kind.check_letters(target.spec, f"{field}.{target.kind.name}")
     return _checked(target, LETTER, field)
 
 

@@ -199,6 +199,10 @@ async def test_nothing_of_it_is_scanned_while_no_run_dies(database: Database) ->
         ({"http": {"url": "http://x", "mode": "async"}}, "dead_letter_target.http.mode"),
         ({"http": {"link": "http://x"}}, "dead_letter_target.http.link"),
         (
+            {"message": {"broker": "redis", "url": "redis://x", "topic": "a", "mode": "async"}},
+            "dead_letter_target.message.mode",
+        ),
+        (
             {"message": {"broker": "redis", "url": "redis://x", "topic": "{{payload.nothing}}"}},
             "dead_letter_target.message.topic",
         ),

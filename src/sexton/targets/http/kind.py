@@ -113,6 +113,9 @@ class HttpKind(TargetKind[HttpTarget]):
         if spec.tls is not None:
             _check_tls(spec, spec.tls, f"{field}.tls")
 
+    def check_letters(self, spec: HttpTarget, field: str) -> None:
+        check_answered(spec.mode, field)
+
     def warnings(self, spec: HttpTarget, field: str) -> list[str]:
         found = dict.fromkeys(BODY_PLACEHOLDER.findall(spec.body or ""))
         strange = [f"{{{{{name}}}}}" for name in found if name not in BODY_NAMES]
@@ -124,6 +127,12 @@ class HttpKind(TargetKind[HttpTarget]):
         from sexton.targets.http.step import OpenHttp
 
         return OpenHttp(services)
+
+
+def check_answered(mode: str, field: str) -> None:
+    if mode == "async":
+        what = "a dead letter has no run that a receiver could report to"
+        raise refuse("bad_mode", what, f"{field}.mode", "leave it out")
 
 
 def check_wait(mode: str, wait_seconds: int | None, field: str) -> None:

@@ -13,7 +13,7 @@ from sexton.connections.scheme import is_installed, servers
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import SecretRef
 from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
-from sexton.targets.http.kind import WaitSeconds, check_wait
+from sexton.targets.http.kind import WaitSeconds, check_answered, check_wait
 from sexton.targets.message.address import check_broker_address
 from sexton.targets.template import check_run_template
 
@@ -82,6 +82,9 @@ class MessageKind(TargetKind[MessageTarget]):
             if spec.broker != broker and getattr(spec, name) != default:
                 what = f"{name} is for {broker}, not for {spec.broker}"
                 raise refuse("bad_target", what, f"{field}.{name}", "leave it out")
+
+    def check_letters(self, spec: MessageTarget, field: str) -> None:
+        check_answered(spec.mode, field)
 
     def need(self, spec: MessageTarget) -> str:
         return spec.broker
