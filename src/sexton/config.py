@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from sexton.connections.address import Address
-from sexton.connections.loopback import is_loopback
+from sexton.connections.loopback import is_loopback, is_protected
 from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
 from sexton.connections.smtp import SmtpAddress
@@ -376,8 +376,7 @@ def _check_namespace(field: str, name: str) -> None:
 
 
 def _origin(field: str, url: str) -> str:
-    """A scheme and a host, as browsers write them in Origin. It must be https, except on this machine:
-    passwords and cookies go there."""
+    """A scheme and a host, as browsers write them in Origin. Passwords and cookies go there."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -386,7 +385,7 @@ def _origin(field: str, url: str) -> str:
     bare = url.removesuffix("/") == f"{parts.scheme}://{parts.netloc}" and "@" not in parts.netloc
     if parts.scheme not in ("http", "https") or not host or not bare or "*" in host:
         raise _refuse(field, f"must name a scheme and a host, such as https://sexton.example.com, not {url}")
-    if parts.scheme == "http" and not is_loopback(host):
+    if not is_protected(parts.scheme, host):
         raise _refuse(field, f"must begin with https, except on this machine: {url}")
     name = f"[{host}]" if ":" in host else host
     usual = port in (None, 443 if parts.scheme == "https" else 80)
@@ -403,7 +402,7 @@ def _check_openid(settings: Settings) -> None:
                 raise _refuse("oidc_issuer", f"is missing: {field} is given")
         return
     parts = urlsplit(settings.oidc_issuer)
-    secure = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    secure = is_protected(parts.scheme, parts.hostname or "")
     if not secure or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
         raise _refuse("oidc_issuer", "must be an https address, as the provider's discovery document has it")
     for field in ("oidc_client_id", "oidc_roles", "oidc_groups_claim"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sexton.connections.loopback import is_loopback
+from sexton.connections.loopback import is_loopback, is_protected
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,15 @@ def test_this_machine(host: str) -> None:
 )  # fmt: skip
 def test_anything_else(host: str) -> None:
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "host", "protected"),
+    [
+        ("https", "sexton.example.org", True), ("http", "127.0.0.1", True), ("http", "localhost", True),
+        ("http", "sexton.example.org", False), ("http", "", False), ("", "localhost", False),
+        ("ftp", "127.0.0.1", False),
+    ],
+)  # fmt: skip
+def test_where_passwords_may_go(scheme: str, host: str, protected: bool) -> None:
+    assert is_protected(scheme, host) is protected

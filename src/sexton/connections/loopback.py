@@ -1,4 +1,4 @@
-"""Which hosts are loopback: this machine itself."""
+"""Which hosts are loopback, this machine itself; and which addresses may get secrets."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def is_loopback(host: str) -> bool:
         return False
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
+
+
+def is_protected(scheme: str, host: str) -> bool:
+    """Whether passwords and cookies may go to an address: with https, or if they stay on this machine."""
+    return scheme == "https" or (scheme == "http" and is_loopback(host))

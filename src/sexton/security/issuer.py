@@ -19,7 +19,7 @@ import msgspec
 from jwt.api_jws import PyJWS
 
 from sexton import clock
-from sexton.connections.loopback import is_loopback
+from sexton.connections.loopback import is_protected
 from sexton.errors import SextonError
 from sexton.refusal import UNREADABLE
 from sexton.security.openid import Openid, bad_id_token, check_claims, groups_in
@@ -223,7 +223,7 @@ def _is_safe(url: object) -> bool:
         parts = urlsplit(url)
     except ValueError:
         return False
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+    return is_protected(parts.scheme, parts.hostname or "")
 
 
 def _key_of(given: dict[str, Any], algorithm: str) -> jwt.PyJWK | None:
