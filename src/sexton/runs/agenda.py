@@ -20,6 +20,7 @@ import msgspec
 from asyncpg import Record
 
 from sexton import clock
+from sexton.clock import iso
 from sexton.errors import InvalidField, SextonError
 from sexton.jobs.clock_change import ClockChange, clock_changes
 from sexton.jobs.filter import JobFilter
@@ -132,7 +133,7 @@ def empty_agenda(start: datetime, end: datetime, timezone: str) -> Agenda:
     if end <= start:
         raise InvalidField(
             "bad_range",
-            f"end, {end.isoformat()}, is not after start, {start.isoformat()}",
+            f"end, {iso(end)}, is not after start, {iso(start)}",
             field="end",
             hint="give a later end",
         )

@@ -9,13 +9,14 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField, SextonError
 from sexton.jobs.change import LockedJob, Verdict, accept, hold, lane_ids, tell
 from sexton.jobs.payload import check_payload_size, encode_payload
 from sexton.jobs.stored import concurrency_key_of, lane_of
 from sexton.model import JobStatus, Overlap, encode_id
 from sexton.postgres.transaction import Context, command
-from sexton.refusal import about, not_found
+from sexton.refusal import about, aware, not_found
 from sexton.runs.read import get_run, run_number
 from sexton.security.quotas import Grant, take_runs
 from sexton.targets.key import manual_key
@@ -145,9 +146,7 @@ async def backfill(
     held = await hold(context, ref)
     if end > held.now:
         hint = "give an end in the past: later occurrences fire by themselves"
-        raise InvalidField(
-            "in_the_future", f"end, {end.isoformat()}, is in the future", field="end", hint=hint
-        )
+        raise InvalidField("in_the_future", f"end, {iso(end)}, is in the future", field="end", hint=hint)
     found = _occurrences(held, start, end, limit)
     live = await context.fetch("reading/list_live_occurrences", job_id=held.job.id, scheduled_at=found)
     taken = {row["scheduled_at"] for row in live}
@@ -225,16 +224,11 @@ def step_of(rate: float | None) -> timedelta:
 
 
 def _check_range(start: datetime, end: datetime, limit: int) -> None:
-    for field, at in (("start", start), ("end", end)):
-        if at.tzinfo is None:
-            hint = "add Z or an offset"
-            raise InvalidField("naive_time", f"{at.isoformat()} has no time zone", field=field, hint=hint)
+    aware(start, "start")
+    aware(end, "end")
     if end < start:
         raise InvalidField(
-            "bad_range",
-            f"end, {end.isoformat()}, is before start, {start.isoformat()}",
-            field="end",
-            hint="swap them",
+            "bad_range", f"end, {iso(end)}, is before start, {iso(start)}", field="end", hint="swap them"
         )
     if not 1 <= limit <= LARGEST_BACKFILL:
         hint = f"give 1 to {LARGEST_BACKFILL}"
@@ -313,9 +307,9 @@ def _occurrences(held: LockedJob, start: datetime, end: datetime, limit: int) ->
         if len(found) == limit:
             raise InvalidField(
                 "too_many",
-                f"there are more than {limit} occurrences between {start.isoformat()} and {end.isoformat()}",
+                f"there are more than {limit} occurrences between {iso(start)} and {iso(end)}",
                 field="end",
-                hint=f"choose a shorter range, for example up to {at.isoformat()}",
+                hint=f"choose a shorter range, for example up to {iso(at)}",
             )
         found.append(at)
     return found

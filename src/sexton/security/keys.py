@@ -16,6 +16,7 @@ from typing import Annotated
 import msgspec
 from asyncpg import Record
 
+from sexton.clock import iso
 from sexton.errors import Conflict, InvalidField
 from sexton.model import encode_id
 from sexton.postgres.database import Connection, Database
@@ -110,7 +111,7 @@ async def create_key(context: Context, spec: KeySpec, source: str | None = None)
     if spec.expires_at is not None and spec.expires_at <= now:
         raise InvalidField(
             "bad_time",
-            f"expires_at, {spec.expires_at.isoformat()}, is in the past",
+            f"expires_at, {iso(spec.expires_at)}, is in the past",
             field="expires_at",
             hint="give a time in the future",
         )

@@ -20,6 +20,7 @@ from sexton.errors import InvalidField, NotFound, SextonError
 from sexton.model import Cancel, Failure, Outcome, Retry, RunStatus, Snooze, Success, encode_id
 from sexton.postgres.database import LOCALLY_BY_KEY, by_column
 from sexton.postgres.transaction import Context, command
+from sexton.refusal import not_found
 from sexton.runs.completion import AT_WORK, ReportedClaim, attempt_of, read_key, settle
 from sexton.runs.read import run_number
 from sexton.targets.run import CAPPED, LOG_BYTES, LOG_LINES, clean
@@ -130,7 +131,7 @@ def _told(row: asyncpg.Record, each: RunReport, attempt: ReportedClaim) -> Verdi
 
 def _ended(run: int, each: RunReport, attempt: ReportedClaim, end: asyncpg.Record | None) -> Verdict:
     if end is None:
-        missing = SextonError("run_not_found", f"there is no run {encode_id('r', run)}", hint="drop it")
+        missing = not_found("run", encode_id("r", run), hint="drop its result")
         return Verdict(each.run_id, refusal=missing)
     status, same = end["status"], attempt.of(end) and end["claim"] == attempt.claim
     if same and each.outcome is not None and status in ENDS[each.outcome]:
