@@ -116,7 +116,7 @@ class Run:
 
     def transaction(self, result: Any = None) -> AbstractAsyncContextManager[Connection]:
         """A transaction in which the handler's own writes and the success of the run are committed together,
-        once: for coroutines that write to the PostgreSQL of Sexton. Gives a connection of asyncpg.
+        once: for coroutines that write to the PostgreSQL of Sexton. Yields a connection of asyncpg.
 
         The run is finished, with `result`, by the last statement before COMMIT. If another worker has taken
         it over, everything is rolled back and `LeaseLost` is raised. What the handler returns afterwards is

@@ -39,8 +39,8 @@ NEW_FEED = {**FEED, "token": "Zm9v…", "path": "/api/v1/calendar/feeds/Zm9v…/
     answer_example=NEW_FEED,
 )  # fmt: skip
 async def create_feed_of_calendar(call: Call) -> Answer:
-    """The address is shown this once. Who has it may read names and times of what is planned, until the feed
-    is revoked."""
+    """The address is shown this once. A caller with it may read names and times of what is planned, until
+    the feed is revoked."""
     spec = call.json(CalendarFeedSpec, optional=True)
     made = await create_calendar_feed(call.context, spec, call.services.settings.secret_key)
     return Answer(made, headers={"Location": made.path})

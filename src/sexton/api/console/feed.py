@@ -223,7 +223,7 @@ class Feed:
                 listeners = [each for each in consoles if each.namespace == namespace]
                 self._tell(listeners, encoded("changed", changed, at))
                 self._lists.changed(namespace, change)
-        # After the changes: who has heard its id has heard of them.
+        # After the changes: a console that has heard the id of an event has heard of the changes before it.
         for audience, event in news:
             if event is not None:
                 self._tell((each for each in self.consoles if each.audience == audience), event)

@@ -126,7 +126,7 @@ class Heartbeat:
             await close_connection(connection)
 
     async def _connect(self) -> asyncpg.Connection[asyncpg.Record]:
-        # A renewal that takes longer than the lease is worth nothing.
+        # A renewal without an answer must leave time for another one before the lease ends.
         patience = self.membership.lease.seconds / 2
         return await self._database.connect(
             "sexton heartbeat", timeout=patience, command_timeout=patience, **BY_KEY
