@@ -169,9 +169,17 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         """Other origins whose pages may use the API."""
         return [_origin("cors_origins", each) for each in _listed(self.cors_origins)]
 
+    def is_reachable(self) -> bool:
+        """Whether other machines can reach the API: at `host`, or behind a proxy at `public_url`."""
+        origin = self.public_origin()
+        return not is_loopback(self.host) or (
+            origin is not None and not is_loopback(urlsplit(origin).hostname or "")
+        )
+
     def private_egress(self) -> bool:
-        """Whether runs may reach private addresses: by default only if the API is on loopback."""
-        return self.egress_private == "allow" or (self.egress_private == "auto" and is_loopback(self.host))
+        """Whether runs may reach private addresses: by default only if other machines cannot reach the
+        API."""
+        return self.egress_private == "allow" or (self.egress_private == "auto" and not self.is_reachable())
 
     def allowed_commands(self) -> list[str]:
         """The programs that a worker may run for jobs with a shell target."""

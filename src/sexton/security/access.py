@@ -17,10 +17,8 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
-from urllib.parse import urlsplit
 
 from sexton.config import Settings
-from sexton.connections.loopback import is_loopback
 from sexton.errors import InvalidField, SextonError, Unavailable
 from sexton.postgres.server import default_data_directory
 from sexton.security.failures import Failures
@@ -42,7 +40,7 @@ def require_keys(settings: Settings) -> list[str]:
     """The API keys. Raises `InvalidField` if other machines can reach the API, and it has neither keys nor
     OpenID Connect."""
     keys, openid = read_keys(settings), read_openid(settings)
-    if keys or openid is not None or not is_reachable(settings):
+    if keys or openid is not None or not settings.is_reachable():
         return keys
     where = settings.public_url or settings.host or "all addresses"
     raise InvalidField(
@@ -51,14 +49,6 @@ def require_keys(settings: Settings) -> list[str]:
         field="api_keys",
         hint="set SEXTON_API_KEYS to a long random text, or to @FILE with one key per line; "
         "or let people sign in with OpenID Connect (SEXTON_OIDC_ISSUER); or listen on 127.0.0.1",
-    )
-
-
-def is_reachable(settings: Settings) -> bool:
-    """Whether other machines can reach the API: at `host`, or behind a proxy at `public_url`."""
-    origin = settings.public_origin()
-    return not is_loopback(settings.host) or (
-        origin is not None and not is_loopback(urlsplit(origin).hostname or "")
     )
 
 

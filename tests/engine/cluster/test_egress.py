@@ -24,6 +24,12 @@ async def test_a_worker_apart_follows_an_api_that_others_reach(database: Databas
     assert not await decision(database, API, host="127.0.0.1")
 
 
+async def test_an_api_behind_a_proxy_is_one_that_others_reach(database: Database) -> None:
+    assert await decision(database, API, public_url="http://localhost:7390")
+    assert not await decision(database, API, public_url="https://sexton.example.com")
+    assert not await decision(database, WORKER)
+
+
 async def test_a_worker_apart_follows_an_api_on_loopback(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -145,6 +145,8 @@ def test_public_ones_are_reached(address: str) -> None:
         ({"host": "::1"}, True),
         ({"host": "0.0.0.0"}, False),
         ({"host": "10.1.2.3"}, False),
+        ({"public_url": "https://sexton.example.com"}, False),
+        ({"public_url": "http://localhost:7390"}, True),
         ({"host": "0.0.0.0", "egress_private": "allow"}, True),
         ({"egress_private": "refuse"}, False),
     ],

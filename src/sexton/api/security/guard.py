@@ -25,7 +25,6 @@ from sexton.security.access import (
     KeyCheck,
     OwnerCheck,
     bearer,
-    is_reachable,
     own_name,
     own_user,
     peer_user,
@@ -54,7 +53,7 @@ class RequestGuard:
 
     def __init__(self, settings: Settings, database: Database) -> None:
         self._keys = KeyCheck(require_keys(settings))
-        self._owner = None if self._keys or is_reachable(settings) else OwnerCheck(settings)
+        self._owner = None if self._keys or settings.is_reachable() else OwnerCheck(settings)
         self._table = AccessTable(database, settings.secret_key)
         self._openid = settings.oidc_issuer is not None
         self.sessions = SessionTable(database, settings)

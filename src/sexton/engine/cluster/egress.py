@@ -1,7 +1,7 @@
 """Whether runs may reach private addresses: one decision for the cluster, kept in the database.
 
 A process with `allow` or `refuse` decides for all. With `auto`, an API that other machines can reach decides
-to refuse, also against an earlier decision; an API on loopback decides to allow, unless there is a decision.
+to refuse, also against an earlier decision; any other API decides to allow, unless there is a decision.
 A process without an API follows the decision. Without a decision it allows private addresses only if the
 database is on its own machine. Processes read the decision when they start.
 """
@@ -31,7 +31,7 @@ async def decide_egress(database: Database, settings: Settings, roles: Collectio
     """The settings with the decision of the cluster, for a process with these roles."""
     await require_migrated(database)
     wish = settings.egress_private
-    if wish == "auto" and "api" in roles and not is_loopback(settings.host):
+    if wish == "auto" and "api" in roles and settings.is_reachable():
         wish = REFUSE
     if wish != "auto":
         await set_setting(Context(database, source=Source("sexton", socket.gethostname())), NAME, wish)
