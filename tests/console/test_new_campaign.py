@@ -55,7 +55,7 @@ def test_a_campaign_is_planned_and_started(visit: Visit, server: Server) -> None
 
     page.get_by_role("button", name="Pace, hours and details").click()
     page.get_by_role("textbox", name="Messages per second at most").fill("0.5")
-    page.get_by_role("textbox", name="Goes first, percent").fill("10")
+    page.get_by_role("textbox", name="First part, percent").fill("10")
     page.get_by_label("Not before").fill("07:00")
     page.get_by_label("Not after").fill("20:00")
     expect(preview.get_by_text("At this rate it takes 6 s.")).to_be_visible()

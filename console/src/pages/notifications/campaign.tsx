@@ -262,7 +262,7 @@ function Effect({ campaign, check, now }: { campaign: CampaignView; check: Campa
       {check.unreachable > 0 && <>, {tn('{count} cannot be reached', '{count} cannot be reached', check.unreachable)}</>}
       {check.incomplete > 0 && <>, {tn('{count} lacks a variable', '{count} lack a variable', check.incomplete)}</>}
       {check.unknown > 0 && <>, {tn('{count} of the list is no recipient', '{count} of the list are no recipients', check.unknown)}</>}.
-      {first > 0 && <> {tn('{count} goes first; then it waits for your word.', '{count} go first; then it waits for your word.', first)}</>}
+      {first > 0 && <> {tn('{count} goes first; then it waits for your decision.', '{count} go first; then it waits for your decision.', first)}</>}
       {timed(campaign) && <> {now ? t('Its time counts no more:') : t('Its time:')} {campaign.send_at ? <Time at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)}.</>}
       {' '}{t('What has gone out is not taken back.')}
     </>

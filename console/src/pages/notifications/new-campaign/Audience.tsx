@@ -26,7 +26,7 @@ export function Audience({ plan, set, error }: Props) {
         <div className={classes.choices}>
           <Radio size="xs" value="everyone" label={t('All recipients')} description={t('Of the namespace, as they are when it goes out.')} />
           <Radio size="xs" value="segment" label={t('A segment')} description={t('A saved filter, as it is when it goes out.')} />
-          <Radio size="xs" value="filter" label={t('A filter')} description={t('Who meets a condition that is written here.')} />
+          <Radio size="xs" value="filter" label={t('A filter')} description={t('Recipients who meet a condition that is written here.')} />
           <Radio size="xs" value="list" label={t('An uploaded list')} description={t('With variables of their own, if the list has some.')} />
           <Radio size="xs" value="user_ids" label={t('Some by name')} description={t('For a few; upload a list for more than 10,000.')} />
           {session.mayEverywhere('admin') && <Radio size="xs" value="sql" label={t('An SQL query')} description={t('Whom it finds when it goes out. For admins of all namespaces, as it can read everything.')} />}

@@ -52,7 +52,7 @@ function Reach({ check, plan }: { check: CampaignCheck; plan: Plan }) {
   ]
   const facts: [boolean, string][] = [
     [plan.rate !== null && check.recipients > 0, t('At this rate it takes {time}.', { time: duration(check.recipients / (plan.rate ?? 1)) })],
-    [plan.canary !== null && check.recipients > 0, tn('{count} goes first; then it waits for your word.', '{count} go first; then it waits for your word.', first)],
+    [plan.canary !== null && check.recipients > 0, tn('{count} goes first; then it waits for your decision.', '{count} go first; then it waits for your decision.', first)],
     [Boolean(plan.windowStart && plan.windowEnd), t('Only from {start} to {end} where each recipient is.', { start: plan.windowStart, end: plan.windowEnd })],
   ]
   return (
