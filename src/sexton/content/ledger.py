@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from asyncpg import Record
 
-from sexton.content.model import Action, Entity
+from sexton.content.model import Action, Entity, ExecutionStatus
 from sexton.content.read import in_words
 from sexton.model import encode_id
 from sexton.postgres.jsonb import json_value
@@ -23,7 +23,6 @@ from sexton.runs.read import START, WINDOWS, attempt_of
 from sexton.runs.situation import worker_of
 from sexton.runs.view import Attempt
 
-ExecutionStatus = Literal["running", "success", "failure", "skipped"]
 # By the status of the run, or the result of the item of a release.
 STATUS: dict[str, ExecutionStatus] = {
     "success": "success",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import asyncpg
 import msgspec
@@ -42,6 +42,10 @@ class NoticeEvent(StrEnum):
     FAILED = "failed"
     MISSED = "missed"
     WILL_FAIL = "will_fail"
+
+
+#: How an execution of an action stands.
+ExecutionStatus = Literal["running", "success", "failure", "skipped"]
 
 
 class Left(Exception):

@@ -23,7 +23,7 @@ from sexton.errors import InvalidField, SextonError, Unavailable
 from sexton.postgres.server import default_data_directory
 from sexton.security.failures import Failures
 from sexton.security.openid import read_openid
-from sexton.security.peer import Place, can_tell, user_of
+from sexton.security.peer import SocketAddress, can_tell, user_of
 from sexton.security.private_file import make_private_file, read_private_file
 
 log = logging.getLogger("sexton.api")
@@ -89,7 +89,9 @@ class OwnerCheck:
         """Whether the kernel names the user: the answer is the same for the whole connection."""
         return self._token is None
 
-    def is_owner(self, client: Place | None, server: Place | None, inode: int | None, header: str) -> bool:
+    def is_owner(
+        self, client: SocketAddress | None, server: SocketAddress | None, inode: int | None, header: str
+    ) -> bool:
         """Whether the connection, or the token in this Authorization header, belongs to one of them. `inode`
         is that of the server's socket."""
         if self._token is not None:
@@ -98,7 +100,9 @@ class OwnerCheck:
         return peer_user(client, server, inode) in (own_user(), ROOT)
 
 
-def peer_user(client: Place | None, server: tuple[str, int | None] | None, inode: int | None) -> int | None:
+def peer_user(
+    client: SocketAddress | None, server: tuple[str, int | None] | None, inode: int | None
+) -> int | None:
     """The user of this machine at the other end of a connection; None if that cannot be told."""
     if client is None or server is None or server[1] is None:
         return None

@@ -32,7 +32,7 @@ REST = struct.Struct("=III")
 # Behind the header: family, state and more, then the ends and the rest of their identity.
 ANSWER = struct.Struct("=4x48x12xII")
 
-Place = tuple[str, int]
+SocketAddress = tuple[str, int]
 # Of a socket: its user and its inode, 0 if it has none.
 Owner = tuple[int, int]
 
@@ -42,7 +42,7 @@ def can_tell() -> bool:
     return TABLES[0].exists()
 
 
-def user_of(end: Place, other: Place, inode: int | None = None) -> int | None:
+def user_of(end: SocketAddress, other: SocketAddress, inode: int | None = None) -> int | None:
     """The user whose socket is at this end of a connection; None if the kernel does not say.
 
     `inode` is that of the socket at the other end. After the end of a connection another one may have its
@@ -76,10 +76,10 @@ def can_ask() -> bool:
         return False
 
 
-def ask_for(local: Place, remote: Place) -> Owner:
+def ask_for(local: SocketAddress, remote: SocketAddress) -> Owner:
     """The socket with these ends."""
     try:
-        ends = [ipaddress.ip_address(_plain(place)[0]) for place in (local, remote)]
+        ends = [ipaddress.ip_address(_plain(end)[0]) for end in (local, remote)]
     except ValueError:
         return 0, 0
     family = socket.AF_INET if ends[0].version == 4 else socket.AF_INET6
@@ -99,7 +99,7 @@ def ask_for(local: Place, remote: Place) -> Owner:
     return user, inode
 
 
-def look_up(local: Place, remote: Place) -> Owner:
+def look_up(local: SocketAddress, remote: SocketAddress) -> Owner:
     """The same from the tables. They may be long, so their rows are not parsed."""
     ends = "|".join(
         f"{here} {there}"
@@ -120,22 +120,22 @@ def look_up(local: Place, remote: Place) -> Owner:
     return 0, 0
 
 
-def _spellings(place: Place) -> list[str]:
+def _spellings(end: SocketAddress) -> list[str]:
     """`0100007F:1CDE`, as the tables write it; an IPv4 address may be in both tables."""
     try:
-        address = ipaddress.ip_address(_plain(place)[0])
+        address = ipaddress.ip_address(_plain(end)[0])
     except ValueError:
         return []
     ways = [address.packed]
     if address.version == 4:
         ways.append(b"\0" * 10 + b"\xff\xff" + address.packed)
     return [
-        "".join(f"{word:08X}" for word in struct.unpack(f"={len(way) // 4}I", way)) + f":{place[1]:04X}"
+        "".join(f"{word:08X}" for word in struct.unpack(f"={len(way) // 4}I", way)) + f":{end[1]:04X}"
         for way in ways
     ]
 
 
-def _rows() -> Iterator[tuple[Place, Place, str, int, int]]:
+def _rows() -> Iterator[tuple[SocketAddress, SocketAddress, str, int, int]]:
     for table in TABLES:
         try:
             lines = table.read_text("ascii").splitlines()[1:]
@@ -143,21 +143,21 @@ def _rows() -> Iterator[tuple[Place, Place, str, int, int]]:
             continue
         for line in lines:
             _, local, remote, state, _, _, _, user, _, inode, *_ = line.split()
-            yield _place(local), _place(remote), state, int(user), int(inode)
+            yield _read_address(local), _read_address(remote), state, int(user), int(inode)
 
 
-def _place(text: str) -> Place:
+def _read_address(text: str) -> SocketAddress:
     """`0100007F:1CDE`: the words of the address in the byte order of the machine, and the port."""
     address, _, port = text.partition(":")
     words = [int(address[start : start + 8], 16) for start in range(0, len(address), 8)]
     return _plain((str(ipaddress.ip_address(struct.pack(f"={len(words)}I", *words))), int(port, 16)))
 
 
-def _plain(place: Place) -> Place:
+def _plain(end: SocketAddress) -> SocketAddress:
     """An IPv4 address inside an IPv6 one is that IPv4 address."""
     try:
-        address = ipaddress.ip_address(place[0])
+        address = ipaddress.ip_address(end[0])
     except ValueError:
-        return place
+        return end
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return str(mapped or address), place[1]
+    return str(mapped or address), end[1]

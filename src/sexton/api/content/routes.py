@@ -11,6 +11,7 @@ from msgspec import Meta
 from sexton.api.route import Cursor, Ids, ItemsRequest, Limit, PageQuery, Query, Route
 from sexton.content.adapters.adapter_spec import AdapterSpec
 from sexton.content.entity import EntitySort
+from sexton.content.model import ExecutionStatus
 from sexton.content.read import ScheduleSort
 from sexton.content.releases.view import ReleaseSort
 from sexton.content.spec import (
@@ -32,8 +33,6 @@ TAG = "content"
 Actions = Literal["publish", "unpublish", "archive"]
 ScheduleStatus = Literal["pending", "processing", "done", "failed", "skipped", "cancelled"]
 EntityStates = Literal["draft", "published", "unpublished", "archived"]
-ExecutionStatus = Literal["running", "success", "failure", "skipped"]
-
 
 EntityType = Annotated[str | None, about("Only of entities of this type.")]
 EntityId = Annotated[str | None, about("Only of entities with this id.")]

@@ -24,7 +24,7 @@ SECURE = ("content-length", "transfer-encoding", "connection", "host", "idempote
 
 Path = Annotated[str, Meta(min_length=1, max_length=2000, description="Below the address of the site.")]
 Headers = Annotated[dict[str, str], about("Sent along.")]
-Place = Annotated[str, Meta(min_length=1, max_length=500)]
+JsonPath = Annotated[str, Meta(min_length=1, max_length=500)]
 Statuses = Annotated[list[Annotated[int, Meta(ge=100, le=599)]], Meta(max_length=50)]
 
 
@@ -62,7 +62,7 @@ class ContentRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     success: Annotated[Statuses | None, about("Statuses of a success. Default: 200 to 299.")] = None
     no_op: Annotated[Statuses, about("Statuses that mean that nothing had to change.")] = []
     confirm: Annotated[
-        dict[Place, Any],
+        dict[JsonPath, Any],
         about("Values that the answer must have, by path: otherwise the action failed."),
     ] = {}
 
@@ -73,7 +73,8 @@ class StateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     path: Path
     headers: Headers = {}
     state: Annotated[
-        Place | None, about("The path of the state in the answer. Without it, an existing entity is a draft.")
+        JsonPath | None,
+        about("The path of the state in the answer. Without it, an existing entity is a draft."),
     ] = None
     values: Annotated[
         dict[EntityState, list[Any]],
@@ -82,10 +83,10 @@ class StateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     held: Annotated[
         list[Any], about("The value if a scheduler of the site holds the entity; it counts as a draft.")
     ] = []
-    version: Annotated[Place | None, about("The path of the latest version in the answer.")] = None
-    published_version: Annotated[Place | None, about("The path of the published version in the answer.")] = (
-        None
-    )
+    version: Annotated[JsonPath | None, about("The path of the latest version in the answer.")] = None
+    published_version: Annotated[
+        JsonPath | None, about("The path of the published version in the answer.")
+    ] = None
 
 
 class PublishedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -93,7 +94,7 @@ class PublishedRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 
     path: Path
     headers: Headers = {}
-    version: Annotated[Place | None, about("The path of the published version in the answer.")] = None
+    version: Annotated[JsonPath | None, about("The path of the published version in the answer.")] = None
 
 
 class HttpConfig(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
