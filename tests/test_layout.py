@@ -97,8 +97,7 @@ def test_the_prose_names_who_acts() -> None:
         for pattern in TEXTS
         for path in ROOT.glob(pattern)
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
-        if is_vague(line, QUOTED if path.is_relative_to(TESTS) else ACCOUNT)
-        and path != Path(__file__)
+        if is_vague(line, QUOTED if path.is_relative_to(TESTS) else ACCOUNT) and path != Path(__file__)
     ]
     assert found == []
 

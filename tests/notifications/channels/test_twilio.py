@@ -39,7 +39,10 @@ async def providing(**more: Any) -> AsyncIterator[tuple[TwilioProvider, ApiServe
 
 
 async def test_a_message_is_a_form_with_the_accounts_token() -> None:
-    async with providing(public_url="https://sexton.example.com", egress_private="allow") as (provider, server):
+    async with providing(public_url="https://sexton.example.com", egress_private="allow") as (
+        provider,
+        server,
+    ):
         assert await provider.send([outgoing(1, "+15550100", parts=SMS)]) == [Accepted("SM1")]
         [(request, body)] = server.requests
     assert request.path == "/2010-04-01/Accounts/AC1/Messages.json"
