@@ -129,16 +129,16 @@ class HttpKind(TargetKind[HttpTarget]):
         return OpenHttp(services)
 
 
-def check_answered(mode: str, field: str) -> None:
-    if mode == "async":
-        what = "a dead letter has no run that a receiver could report to"
-        raise refuse("bad_mode", what, f"{field}.mode", "leave it out")
-
-
 def check_wait(mode: str, wait_seconds: int | None, field: str) -> None:
     if wait_seconds is not None and mode != "async":
         what, hint = "wait_seconds is for the asynchronous mode", 'add "mode": "async", or leave it out'
         raise refuse("bad_mode", what, f"{field}.wait_seconds", hint)
+
+
+def check_answered(mode: str, field: str) -> None:
+    if mode == "async":
+        what = "a dead letter has no run that a receiver could report to"
+        raise refuse("bad_mode", what, f"{field}.mode", "leave it out")
 
 
 def _check_url(url: str, field: str) -> None:
