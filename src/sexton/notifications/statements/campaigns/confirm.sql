@@ -1,12 +1,6 @@
 -- Count messages of a campaign, which is locked, as sent if they may have been sent: all of them, or one.
-with chosen as materialized (
-    select chunk.number, chunk.first_id, chunk.last_id
-    from sexton.campaign_chunks as chunk
-    where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace
-        and (chunk.unconfirmed > 0 or :message_id::bigint between chunk.first_id and chunk.last_id)
-    order by chunk.number
-    for no key update
-),
+with
+-- include: unconfirmed_chunks
 confirmed as (
     update sexton.messages as message
     set status = 'sent', sent_at = coalesce(message.submitted_at, :now), settled_at = :now, due_at = null, failure_reason = null

@@ -1,11 +1,6 @@
 -- Write the next slice of a campaign's audience: members of a list, in their order. Members who are not recipients are only counted.
-with member as (
-    select member.position, member.user_id, member.vars
-    from sexton.audience_members as member
-    where member.audience_id = :audience_id and member.namespace = :namespace and member.position > :after
-    order by member.position
-    limit :limit
-),
+with
+-- include: members
 -- include: listed
 -- include: picked
 -- include: expand

@@ -1,13 +1,7 @@
 -- Send messages of a campaign, which is locked, again if they may have been sent: all of them, or one.
 -- Their chunks are ready again; one that is open finds them when it closes.
-with chosen as materialized (
-    select chunk.number, chunk.first_id, chunk.last_id
-    from sexton.campaign_chunks as chunk
-    where chunk.campaign_id = :campaign_id and chunk.namespace = :namespace
-        and (chunk.unconfirmed > 0 or :message_id::bigint between chunk.first_id and chunk.last_id)
-    order by chunk.number
-    for no key update
-),
+with
+-- include: unconfirmed_chunks
 before as materialized (
     select message.id, message.status, chosen.number
     from chosen
