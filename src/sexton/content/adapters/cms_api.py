@@ -11,7 +11,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 import aiohttp
 import msgspec
@@ -25,6 +24,7 @@ from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.security.placeholder import PLACEHOLDER
 from sexton.targets.http.hosts import HostBusy
+from sexton.targets.http.kind import http_parts
 from sexton.targets.http.outbound import BadRedirect, Reply, Request, TooLarge
 from sexton.targets.http.step import RETRYABLE
 from sexton.targets.run import clean
@@ -138,12 +138,8 @@ def _answer(what: str, reply: Reply) -> CmsAnswer:
 
 def check_site(url: str, field: str) -> None:
     """Refuse a URL that cannot be the address of a site."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good, parts = False, urlsplit("")
-    if not good or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\\{}$]", url):
+    parts = http_parts(url)
+    if parts is None or parts.query or parts.fragment or "@" in parts.netloc or re.search(r"[\s\\{}$]", url):
         raise InvalidField(
             "bad_url",
             f"{url!r} is not the address of a site",

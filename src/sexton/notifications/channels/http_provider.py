@@ -30,6 +30,7 @@ from sexton.notifications.channels.base import (
 from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.targets.http.hosts import HostBusy
+from sexton.targets.http.kind import http_parts
 from sexton.targets.http.outbound import BadRedirect, BadTls, Reply, Request, TooLarge
 from sexton.targets.http.step import seconds_to_wait
 from sexton.targets.run import clean
@@ -148,12 +149,8 @@ def at_path(data: Any, path: str) -> Any:
 
 def check_url(url: str, field: str) -> str:
     """Refuse a URL that cannot be the address of an HTTP API."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good, parts = False, urlsplit("")
-    if not good or "@" in parts.netloc or parts.fragment or any(char.isspace() for char in url):
+    parts = http_parts(url)
+    if parts is None or "@" in parts.netloc or parts.fragment or any(char.isspace() for char in url):
         raise InvalidField(
             "bad_url", f"{url!r} is not an http or https address", field=field, hint="write https://host/path"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -141,16 +141,22 @@ def check_answered(mode: str, field: str) -> None:
         raise refuse("bad_mode", what, f"{field}.mode", "leave it out")
 
 
+def http_parts(url: str) -> SplitResult | None:
+    """The parts of an http or https URL; None if it is no such URL."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid else None
+
+
 def _check_url(url: str, field: str) -> None:
     check_text(url, field, 2048)
     if re.search(r"[\s\\]", url):
         raise refuse("bad_url", "the URL has a space, a line end or a backslash", field, "encode it as %20")
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
+    parts = http_parts(url)
+    if parts is None:
         raise refuse("bad_url", f"{url!r} is not an http or https URL", field, "write https://host/path")
     if _is_never_reached(parts.hostname or ""):
         what = f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast"
