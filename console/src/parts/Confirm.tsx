@@ -7,6 +7,7 @@ import { createContext, useCallback, useContext, useRef, useState, type ReactNod
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { Failure } from './Page'
+import { useSending } from './sending'
 
 export interface Question {
   title: string
@@ -57,22 +58,13 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
 function Asked({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
   const [reason, setReason] = useState('')
   const [typed, setTyped] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, sending } = useSending()
   const asked = question.reason ?? (question.destructive && !question.undoable ? 'required' : 'optional')
   const ready = !busy && (asked !== 'required' || reason.trim().length > 0) && (question.typed === undefined || typed.trim() === question.typed)
-  const act = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await question.act(reason.trim() || undefined)
-      close()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const act = () => sending(async () => {
+    await question.act(reason.trim() || undefined)
+    close()
+  })
   return (
     <Dialog opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
       <form
