@@ -150,10 +150,9 @@ function Actions({ job }: { job: JobView }) {
   const [dialog, setDialog] = useState<'backfill' | 'pause' | null>(null)
   const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['job', 'jobs', 'job-runs', 'job-why'].includes(String(first)) })
   const path = { job: job.job_id }
-  const act = async (work: () => Promise<unknown>, done: string) => {
+  const act = async (work: () => Promise<unknown>) => {
     try {
       await work()
-      tell(done)
       await refresh()
     } catch (error) {
       tellFailure(error)
@@ -162,26 +161,17 @@ function Actions({ job }: { job: JobView }) {
   const runNow = () => act(async () => {
     const made = await call('POST /jobs/{job}/run', { path, body: {} })
     void navigate(`/runs/${made.run_id}`)
-  }, t('{name} runs now', { name: job.name }))
-  const resume = async () => {
-    try {
-      await call('POST /jobs/{job}/resume', { path })
-      tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
-      await refresh()
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+    tell(t('{name} runs now', { name: job.name }))
+  })
+  const resume = () => act(async () => {
+    await call('POST /jobs/{job}/resume', { path })
+    tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
+  })
   const next = job.next_run_at
-  const skip = async () => {
-    try {
-      await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
-      tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
-      await refresh()
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const skip = () => act(async () => {
+    await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
+    tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
+  })
   const restore = async () => { await call('POST /jobs/{job}/restore', { path }); await refresh() }
   const remove = async () => {
     const counts = await call('GET /runs/counts', { query: { job: job.job_id } }).catch(() => null)
