@@ -10,7 +10,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import { useNavigate, useSearchParams } from 'react-router'
+import { useNavigate } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -21,6 +21,7 @@ import { csvOf, everyRow } from './rows'
 import { tell, tellFailure } from './notify'
 import { shortly } from './instant'
 import { Failure } from './Page'
+import { useSearch } from './search'
 import classes from './DataTable.module.css'
 
 declare module '@tanstack/react-table' {
@@ -107,7 +108,7 @@ export function useNarrow(): boolean {
 }
 
 export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
-  const [search, setSearch] = useSearchParams()
+  const [search, change] = useSearch()
   const navigate = useNavigate()
   const narrow = useNarrow()
   const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
@@ -116,26 +117,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const names = useMemo(() => new Set([...filters.map((filter) => filter.name), sortName]), [filters, sortName])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
-  const set = (key: string, value: string | null) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value) next.set(key, value)
-        else next.delete(key)
-        return next
-      },
-      { replace: true },
-    )
-
-  const clear = () =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        for (const key of names) next.delete(key)
-        return next
-      },
-      { replace: true },
-    )
+  const set = (key: string, value: string | null) => change({ [key]: value || null })
+  const clear = () => change(Object.fromEntries([...names].map((key) => [key, null])))
 
   const ask = (cursor: string | null, signal: AbortSignal) => load?.(chosen, cursor, signal) ?? Promise.reject(new Error(`${name} has no rows`))
   const query = useInfiniteQuery({
@@ -371,18 +354,8 @@ function drawn<C>(what: string | ((context: C) => unknown) | undefined, context:
 
 /** Filters of what is no table: their fields, with the values of the address bar. */
 export function FilterBar({ filters }: { filters: Filter[] }) {
-  const [search, setSearch] = useSearchParams()
-  const set = (name: string, value: string | null) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value) next.set(name, value)
-        else next.delete(name)
-        return next
-      },
-      { replace: true },
-    )
-  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => set(filter.name, value)} />)}</div>
+  const [search, change] = useSearch()
+  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => change({ [filter.name]: value || null })} />)}</div>
 }
 
 function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
