@@ -53,6 +53,12 @@ class CmsAnswer:
     def good(self) -> bool:
         return 200 <= self.status < 300
 
+    def exists(self) -> bool:
+        """Whether the site has what was asked for. Raises the exception for any other unwanted answer."""
+        if self.good or self.status in ABSENT:
+            return self.good
+        raise self.refuse()
+
     def json(self) -> Any:
         try:
             return msgspec.json.decode(self.body)

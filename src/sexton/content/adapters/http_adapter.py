@@ -161,20 +161,16 @@ class HttpAdapter(Adapter):
         assert request is not None, "a configuration without it is refused"
         values = {"entity_type": entity.type, "entity_id": entity.id}
         answer = await self._send(context, "GET", request.path, request.headers, values)
-        if answer.status in ABSENT:
+        if not answer.exists():
             return None
-        if not answer.good:
-            raise answer.refuse()
         data = answer.json()
         state, held = _read_state(request, data, answer)
         published = _at(data, request.published_version, answer)
         if self._config.published is not None:
             there = self._config.published
             found = await self._send(context, "GET", there.path, there.headers, values)
-            if found.good:
+            if found.exists():
                 state, published = EntityState.PUBLISHED, _at(found.json(), there.version, found)
-            elif found.status not in ABSENT:
-                raise found.refuse()
         return HttpStanding(state, held, _at(data, request.version, answer), published, data)
 
     async def _carry_out(

@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from sexton import clock
 from sexton.content.adapters.base import Adapter, AdapterServices, NotPossible
-from sexton.content.adapters.cms_api import ABSENT, CmsApi, CmsError, check_secret, check_site
+from sexton.content.adapters.cms_api import CmsApi, CmsError, check_secret, check_site
 from sexton.content.adapters.http_adapter import basic
 from sexton.content.model import Action, Applied, ContentChange, ContentFinding, Entity, EntityState, Standing
 from sexton.postgres.transaction import Context
@@ -132,10 +132,8 @@ class WordPressAdapter(Adapter):
         if base is None or not _is_number(entity.id):
             return None
         answer = await self._send(context, "GET", f"{base}/{entity.id}", query="context=edit")
-        if answer.status in ABSENT:
+        if not answer.exists():
             return None
-        if not answer.good:
-            raise answer.refuse()
         return _object(answer.json(), ("status", *(HELD[:2])), answer.request)
 
     async def _fields(
@@ -147,10 +145,8 @@ class WordPressAdapter(Adapter):
         base = await self._base(context, change.entity.type)
         path = f"{base}/{change.entity.id}/revisions/{change.version}"
         answer = await self._send(context, "GET", path, query="context=edit")
-        if answer.status in ABSENT:
+        if not answer.exists():
             raise NotPossible(f"{change.entity} has no revision {change.version}")
-        if not answer.good:
-            raise answer.refuse()
         revision = _object(answer.json(), (), answer.request)
         return {name: revision[name]["raw"] for name in HELD if name in revision and name in post}
 
@@ -177,10 +173,8 @@ class WordPressAdapter(Adapter):
         REST."""
         if type_ not in self._bases:
             answer = await self._send(context, "GET", f"types/{quote(type_, safe='')}", query="context=edit")
-            if answer.status in ABSENT:
+            if not answer.exists():
                 return None
-            if not answer.good:
-                raise answer.refuse()
             self._bases[type_] = str(_object(answer.json(), ("rest_base",), answer.request)["rest_base"])
         return self._bases[type_]
 
