@@ -23,6 +23,7 @@ from sexton.cli.bench.content import content as measure_content
 from sexton.cli.bench.hot_second import hot_second as measure_hot_second
 from sexton.cli.bench.size import size as measure_size
 from sexton.cli.bench.steady import steady as measure_steady
+from sexton.cli.engine.options import Workers
 from sexton.cli.output import Table, console, write_json
 from sexton.cli.remote import Json
 from sexton.config import load
@@ -30,7 +31,6 @@ from sexton.engine.up.machine import cores, default_workers
 from sexton.errors import InvalidField
 from sexton.postgres.server import private_server
 
-Workers = Annotated[int | None, Parameter(help="Number of worker processes. Default: one less than cores.")]
 # A sending worker waits for the database half of its time.
 Senders = Annotated[int | None, Parameter(help="Number of worker processes. Default: one for each core.")]
 Repeat = Annotated[int, Parameter(help="Number of measurements. The best is shown.")]

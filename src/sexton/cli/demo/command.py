@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
 from sexton.cli.demo.directory import demo_directory
+from sexton.cli.engine.options import Port, Workers
 from sexton.cli.engine.up import announce, explain
 from sexton.cli.local import with_database
 from sexton.config import Settings, load
@@ -26,12 +27,8 @@ def demo(
     data: Annotated[
         Path | None, Parameter(help="Directory of its own private PostgreSQL. Default: beside yours.")
     ] = None,
-    port: Annotated[
-        int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")
-    ] = None,
-    workers: Annotated[
-        int | None, Parameter(help="Number of worker processes. Default: one less than cores.")
-    ] = None,
+    port: Port = None,
+    workers: Workers = None,
 ) -> int:
     """Start Sexton with example data, to look around.
 

@@ -1,4 +1,4 @@
-"""Options that `sexton up` and `sexton node` share."""
+"""Options that `sexton up` and other commands share."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
 from cyclopts import Parameter
+
+Port = Annotated[int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")]
+Workers = Annotated[int | None, Parameter(help="Number of worker processes. Default: one less than cores.")]
 
 
 @Parameter(name="*")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from sexton.cli import DONE, NOT_DONE, REFUSED
-from sexton.cli.engine.options import NONE, NodeOptions
+from sexton.cli.engine.options import NONE, NodeOptions, Port, Workers
 from sexton.config import Settings, load, misspelt
 from sexton.engine.logs import set_up_logging
 from sexton.errors import InvalidField, SextonError
@@ -33,12 +33,8 @@ def up(
     database_url: Annotated[
         str | None, Parameter(help="Use this PostgreSQL instead of the private one.")
     ] = None,
-    port: Annotated[
-        int | None, Parameter(help="Port to listen on. Default: 7390, or the next free one.")
-    ] = None,
-    workers: Annotated[
-        int | None, Parameter(help="Number of worker processes. Default: one less than cores.")
-    ] = None,
+    port: Port = None,
+    workers: Workers = None,
     options: NodeOptions = NONE,
     shards: Annotated[
         int | None, Parameter(help="Number of shards in a new private PostgreSQL. Default: 64.")
