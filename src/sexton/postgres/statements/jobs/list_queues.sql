@@ -29,12 +29,7 @@ select named.name, queue.paused_at, queue.paused_reason, queue.concurrency, queu
         )
     end as running,
     coalesce(backlog.waiting, 0)::bigint as waiting, backlog.oldest_available_at, backlog.lanes > 0 as used
-from (
-    select lane.queue as name from sexton.lanes as lane where lane.namespace = :namespace
-    union
-    select queue.name from sexton.queues as queue where queue.namespace = :namespace
-) as named
-left join sexton.queues as queue on queue.namespace = :namespace and queue.name = named.name
+-- include: named_queues
 cross join lateral (
     select count(*) as lanes, sum(there.waiting) as waiting, min(there.oldest) as oldest_available_at
     from sexton.lanes as lane
