@@ -6,6 +6,7 @@ from typing import Any
 
 from sexton.api.content import routes
 from sexton.api.content.routes import ApproveRequest, CancelContentRequest, ReleasesQuery
+from sexton.api.content.schedules import PLANNED
 from sexton.api.operation import Answer, Call, operation
 from sexton.api.paging import counted
 from sexton.api.route import PREFIX
@@ -45,20 +46,7 @@ RELEASE_ANSWER: dict[str, Any] = {
     "preflight_seconds": 3600,
     "checked_at": "2027-03-01T12:00:00Z",
     "findings": [],
-    "adapter": "builtin",
-    "retry_count": 0,
-    "max_retries": 3,
-    "catch_up_seconds": 86400,
-    "last_error": None,
-    "note": None,
-    "created_by": "ann",
-    "created_at": "2027-03-01T12:00:00Z",
-    "executed_at": None,
-    "needs_approval": False,
-    "approved_by": None,
-    "approved_at": None,
-    "cancelled_by": None,
-    "cancelled_at": None,
+    **PLANNED,
     "job_id": "j_1",
     "revision": 1,
 }
