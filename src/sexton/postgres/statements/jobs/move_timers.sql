@@ -1,6 +1,6 @@
 -- Move timers to other occurrences: :job_ids, and for each :scheduled, :due (null if the job is paused) and :fired_counts. Their
 -- revisions grow by :edits. The scheduler is notified of timers that are due within `horizon_seconds`: of one job, or of the shards of several.
-with moved as (
+with placed as (
     update sexton.timers as timer
     set scheduled_at = place.scheduled_at, due_at = coalesce(place.due_at, 'infinity'), fired_count = place.fired_count,
         revision = timer.revision + :edits::integer
@@ -9,10 +9,4 @@ with moved as (
     where timer.job_id = place.job_id
     returning timer.job_id, timer.shard, timer.due_at
 )
-select pg_notify(
-    'sexton_timers',
-    case when count(*) = 1 then min(shard || ':' || job_id) else string_agg(distinct shard::text, ',') end
-)
-from moved
-where due_at <= :now::timestamptz + :horizon_seconds::float8 * interval '1 second'
-having count(*) > 0
+-- include: timers_told

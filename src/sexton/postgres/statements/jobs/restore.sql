@@ -11,7 +11,7 @@ with back as (
     where job.id = kept.id
     returning job.id, job.revision
 ),
-made as (
+placed as (
     insert into sexton.timers (
         job_id, shard, revision, timing_key, scheduled_at, due_at, fired_count, max_runs, lane, priority, overlap,
         expires_seconds, grace_seconds, concurrency_key
@@ -28,10 +28,4 @@ made as (
     join back on back.id = place.job_id
     returning job_id, shard, due_at
 )
-select pg_notify(
-    'sexton_timers',
-    case when count(*) = 1 then min(shard || ':' || job_id) else string_agg(distinct shard::text, ',') end
-)
-from made
-where due_at <= :now::timestamptz + :horizon_seconds::float8 * interval '1 second'
-having count(*) > 0
+-- include: timers_told
