@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any, ClassVar, Self, TypeVar, cast
+from typing import Annotated, Any, ClassVar, Self, cast
 
 import msgspec
 
@@ -64,6 +64,30 @@ class RefusedSome(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, sample=named, **{self.counted: self.count + other.count})
 
 
+class Tallied(msgspec.Struct, frozen=True, kw_only=True):
+    """How many match, and what became of them. Further calls add to the numbers and lists in `summed`."""
+
+    summed: ClassVar[tuple[str, ...]]
+
+    @property
+    def refusals(self) -> int:
+        """How many were refused."""
+        return sum(each.count for each in cast("Any", self).refused)
+
+    def plus(self, other: Self) -> Self:
+        """This one and what came after it."""
+        before, later = cast("Any", self), cast("Any", other)
+        refused: dict[str, RefusedSome] = {each.code: each for each in before.refused}
+        for each in later.refused:
+            refused[each.code] = refused[each.code].plus(each) if each.code in refused else each
+        return msgspec.structs.replace(
+            self,
+            refused=[*refused.values()],
+            cursor=later.cursor,
+            **{name: getattr(before, name) + getattr(later, name) for name in self.summed},
+        )
+
+
 class Refusal(RefusedSome, frozen=True, kw_only=True):
     """Why some of the jobs were refused."""
 
@@ -80,9 +104,10 @@ class SampledJob(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[str, about("active, paused or completed.")]
 
 
-class Tally(msgspec.Struct, frozen=True, kw_only=True):
+class Tally(Tallied, frozen=True, kw_only=True):
     """How many jobs match, and what became of them. A dry run only counts and shows them."""
 
+    summed = ("matched", "done", "unchanged", "run_ids", "job_ids")
     # What a tally of runs has beside this.
     estimated: ClassVar[bool] = False
     requested: ClassVar[int] = 0
@@ -102,32 +127,6 @@ class Tally(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     cursor: Annotated[str | None, about("`after` of the next call; null if no job is left.")] = None
 
-    @property
-    def refusals(self) -> int:
-        """How many jobs were refused."""
-        return sum(each.count for each in self.refused)
-
-    def plus(self, other: Tally) -> Tally:
-        """This one and what came after it."""
-        return together(self, other, "matched", "done", "unchanged", "run_ids", "job_ids")
-
-
-AnyTally = TypeVar("AnyTally", bound=msgspec.Struct)
-
-
-def together(one: AnyTally, other: AnyTally, *summed: str) -> AnyTally:
-    """The tally of two calls, one after the other. The fields in `summed` are numbers or lists."""
-    before, later = cast("Any", one), cast("Any", other)
-    refused: dict[str, RefusedSome] = {each.code: each for each in before.refused}
-    for each in later.refused:
-        refused[each.code] = refused[each.code].plus(each) if each.code in refused else each
-    return msgspec.structs.replace(
-        one,
-        refused=[*refused.values()],
-        cursor=later.cursor,
-        **{name: getattr(one, name) + getattr(other, name) for name in summed},
-    )
-
 
 class ItemRefusal(RefusedSome, frozen=True, kw_only=True):
     """Why some of the items were refused."""
@@ -145,9 +144,10 @@ class SampledItem(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[str | None, about("Its status, if it has one.")] = None
 
 
-class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
+class ItemTally(Tallied, frozen=True, kw_only=True):
     """How many items match, and what became of them. A dry run only counts and shows them."""
 
+    summed = ("matched", "done", "ids")
     # What tallies of jobs and runs have beside this.
     unchanged: ClassVar[int] = 0
     requested: ClassVar[int] = 0
@@ -163,12 +163,3 @@ class ItemTally(msgspec.Struct, frozen=True, kw_only=True):
     ids: Annotated[list[str], about("The ids of those that were changed.")] = []
     sample: Annotated[list[SampledItem], about("Some of them, in a dry run.")] = []
     cursor: Annotated[str | None, about("`after` of the next call; null if none is left.")] = None
-
-    @property
-    def refusals(self) -> int:
-        """How many were refused."""
-        return sum(each.count for each in self.refused)
-
-    def plus(self, other: ItemTally) -> ItemTally:
-        """This one and what came after it."""
-        return together(self, other, "matched", "done", "ids")

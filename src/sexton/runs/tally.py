@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec import field
 
-from sexton.jobs.tally import RefusedSome, together
+from sexton.jobs.tally import RefusedSome, Tallied
 from sexton.refusal import about
 
 
@@ -26,9 +27,10 @@ class SampledRun(msgspec.Struct, frozen=True, kw_only=True):
     status: Annotated[str, about("Its status.")]
 
 
-class RunTally(msgspec.Struct, frozen=True, kw_only=True):
+class RunTally(Tallied, frozen=True, kw_only=True):
     """How many runs were meant, and what became of them. Of a dry run nothing has become yet."""
 
+    summed = ("matched", "done", "requested", "run_ids")
     # What a tally of jobs has beside this.
     unchanged: ClassVar[int] = 0
     through: ClassVar[str | None] = None
@@ -40,16 +42,13 @@ class RunTally(msgspec.Struct, frozen=True, kw_only=True):
     estimated: Annotated[bool, about("True if there may be more: a dry run counts up to 10,000.")] = False
     done: Annotated[int, about("How many were cancelled, or made again.")] = 0
     requested: Annotated[int, about("With `cancel`: how many running runs were asked to stop.")] = 0
-    refused: Annotated[list[RunRefusal], about("Why others were refused, by code.")] = []
-    run_ids: Annotated[list[str], about("With `again`: the runs that were made.")] = []
-    sample: Annotated[list[SampledRun], about("Some of the runs, in a dry run.")] = []
+    refused: Annotated[list[RunRefusal], about("Why others were refused, by code.")] = field(
+        default_factory=list
+    )
+    run_ids: Annotated[list[str], about("With `again`: the runs that were made.")] = field(
+        default_factory=list
+    )
+    sample: Annotated[list[SampledRun], about("Some of the runs, in a dry run.")] = field(
+        default_factory=list
+    )
     cursor: Annotated[str | None, about("`after` of the next call; null if no run is left.")] = None
-
-    @property
-    def refusals(self) -> int:
-        """How many runs were refused."""
-        return sum(each.count for each in self.refused)
-
-    def plus(self, other: RunTally) -> RunTally:
-        """This one and what came after it."""
-        return together(self, other, "matched", "done", "requested", "run_ids")
