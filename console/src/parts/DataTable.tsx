@@ -174,23 +174,18 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
-  /** Of lists that the server does not export by itself: page after page, up to so many rows. */
-  const exportRows = async (format: 'csv' | 'json') => {
+  /** By the server, which has an order of its own; what it does not export page after page, up to so many rows. */
+  const exportAs = async (format: 'csv' | 'json' | 'jsonl') => {
     try {
+      if (exported) {
+        const { [sortName]: _, ...filters } = chosen
+        await download(exported, { ...filters, format }, `${name}.${format}`)
+        return
+      }
       const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
       const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
       save(new Blob([text], { type }), `${label.toLowerCase().replaceAll(' ', '-')}.${format}`)
       if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
-
-  /** By the server, which has an order of its own. */
-  const exportAll = async (path: string, format: 'csv' | 'json' | 'jsonl') => {
-    const { [sortName]: _, ...filters } = chosen
-    try {
-      await download(path, { ...filters, format }, `${name}.${format}`)
     } catch (error) {
       tellFailure(error)
     }
@@ -214,7 +209,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
         <span className={classes.end}>
         {toolbar}
         <span className={classes.count} aria-live="polite">{pending ? '' : counted(rows.length, total, first?.estimated ?? false, whole ? rows.length !== total : query.hasNextPage)}</span>
-        {!exported && rows.length > 0 && (
+        {(exported || rows.length > 0) && (
           <Menu position="bottom-end">
             <Menu.Target>
               <Tooltip label={t('Export what matches')}>
@@ -222,22 +217,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
               </Tooltip>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item onClick={() => void exportRows('csv')}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void exportRows('json')}>JSON</Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
-        )}
-        {exported && (
-          <Menu position="bottom-end">
-            <Menu.Target>
-              <Tooltip label={t('Export what matches')}>
-                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
-              </Tooltip>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => void exportAll(exported, 'csv')}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void exportAll(exported, 'json')}>JSON</Menu.Item>
-              <Menu.Item onClick={() => void exportAll(exported, 'jsonl')}>{t('JSON lines')}</Menu.Item>
+              <Menu.Item onClick={() => void exportAs('csv')}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void exportAs('json')}>JSON</Menu.Item>
+              {exported && <Menu.Item onClick={() => void exportAs('jsonl')}>{t('JSON lines')}</Menu.Item>}
             </Menu.Dropdown>
           </Menu>
         )}
