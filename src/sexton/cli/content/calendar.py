@@ -17,9 +17,10 @@ from sexton.cli import DONE
 from sexton.cli.command import Ask, command
 from sexton.cli.output import console, cut, write, write_json
 from sexton.cli.remote import first_line, moment
-from sexton.errors import InvalidField, ScheduleError
+from sexton.errors import InvalidField
+from sexton.jobs.moment import find_zone
 from sexton.printable import printable
-from sexton.schedules.zone import Zone, zone
+from sexton.schedules.zone import Zone
 
 # Seven days side by side in 80 columns.
 CELL = 10
@@ -55,7 +56,7 @@ def calendar(
 
     sexton content calendar --month 2027-03 --timezone Europe/Berlin
     """
-    place = _zone(timezone)
+    place = find_zone(timezone)
     today = clock.now().astimezone(place.info).date()
     first, last = _month(month, today) if week is None else _week(week, today)
     asked = {"start": first.isoformat(), "end": last.isoformat(), "timezone": timezone, **ask.given}
@@ -74,13 +75,6 @@ def calendar(
     else:
         _show_week(out, first, days, place, today)
     return DONE
-
-
-def _zone(name: str) -> Zone:
-    try:
-        return zone(name)
-    except ScheduleError as error:
-        raise InvalidField(error.code, error.message, field="timezone", hint=error.hint) from None
 
 
 def _month(text: str | None, today: date) -> tuple[date, date]:

@@ -134,16 +134,13 @@ class Dispatcher:
             if not tried and all(type(result) is Accepted for result in results):
                 for place, result in zip(mine, results, strict=True):
                     done[place] = Dispatched(provider.name, result, provider.note)
-                waiting = [place for place in waiting if done[place] is None]
-                if not waiting:
-                    break
-                continue
-            for place, result in zip(mine, results, strict=True):
-                if isinstance(result, Failed) or (isinstance(result, Deferred) and not result.stays):
-                    tried.setdefault(place, []).append((provider.name, result))
-                else:
-                    note = _note(provider.note, tried.get(place))
-                    done[place] = Dispatched(provider.name, result, note)
+            else:
+                for place, result in zip(mine, results, strict=True):
+                    if isinstance(result, Failed) or (isinstance(result, Deferred) and not result.stays):
+                        tried.setdefault(place, []).append((provider.name, result))
+                    else:
+                        note = _note(provider.note, tried.get(place))
+                        done[place] = Dispatched(provider.name, result, note)
             waiting = [place for place in waiting if done[place] is None]
             if not waiting:
                 break
