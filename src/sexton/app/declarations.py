@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -19,7 +18,7 @@ from sexton.jobs.timing import read_schedule
 from sexton.jobs.validation import read_spec
 from sexton.model import MissedWindow
 from sexton.runs.events import EVENTS, EventName
-from sexton.targets.arguments import Arguments
+from sexton.targets.arguments import Arguments, name_of
 from sexton.targets.handler import BUILT_IN, Handler, own_target
 from sexton.targets.providers import Providers, Provision
 from sexton.targets.table import load_kinds
@@ -76,7 +75,7 @@ class Declarations:
             )
 
         def register(function: AnyHandler) -> AnyHandler:
-            own = name or _name_of(function)
+            own = name or name_of(function)
             spec = self._read(with_schedule(schedule, {"name": own, "payload": payload, **fields}))
             read_schedule(spec, clock.now())
             arguments = Arguments(function, self._providers)
@@ -100,7 +99,7 @@ class Declarations:
                 "bad_name",
                 "@app.handler has no name",
                 field="name",
-                hint=f'write @app.handler("{_name_of(name)}") above the function',
+                hint=f'write @app.handler("{name_of(name)}") above the function',
             )
 
         def register(function: AnyHandler) -> AnyHandler:
@@ -260,12 +259,7 @@ class Declarations:
                 return name
         raise InvalidField(
             "unknown_handler",
-            f"{_name_of(job)} is not a handler of this application",
+            f"{name_of(job)} is not a handler of this application",
             field="handler",
             hint="decorate it with @app.job(…) or @app.handler(name)",
         )
-
-
-def _name_of(function: Callable[..., Any]) -> str:
-    name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
-    return name

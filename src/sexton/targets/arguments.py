@@ -72,7 +72,7 @@ class Arguments:
     def check_needs(self, providers: Providers) -> None:
         """Refuse a function that needs what the application does not provide."""
         for name, kind in self.needs.items():
-            providers.check(kind, f"{name}= of {_name_of(self._function)}")
+            providers.check(kind, f"{name}= of {name_of(self._function)}")
 
     def read(self, payload: str | bytes | None) -> dict[str, Any]:
         """The arguments in a payload, given as JSON, by name; missing ones keep their defaults. Raises
@@ -144,12 +144,12 @@ def _struct(function: Callable[..., Any], parameters: list[inspect.Parameter]) -
         raise _refuse(function, f"has a type that a payload cannot give: {error}") from error
 
 
-def _name_of(function: Callable[..., Any]) -> str:
+def name_of(function: Callable[..., Any]) -> str:
     name: str = getattr(inspect.unwrap(function), "__name__", type(function).__name__)
     return name
 
 
 def _refuse(function: Callable[..., Any], why: str, hint: str | None = None) -> InvalidField:
-    name = _name_of(function)
+    name = name_of(function)
     hint = hint or f"write def {name}(run, customer: str): …"
     return InvalidField("bad_handler", f"{name} {why}", field="handler", hint=hint)

@@ -20,6 +20,7 @@ import msgspec
 from sexton.printable import counted
 from sexton.runs.events import EventName, RunEvent
 from sexton.runs.outcomes import Again, End, Successes
+from sexton.targets.arguments import name_of
 from sexton.targets.handler import is_coroutine_function
 from sexton.targets.providers import Providers, Resources, needs_of
 from sexton.targets.run import RunContext, describe
@@ -120,7 +121,7 @@ class _Line:
 
     def __init__(self, listener: Listener, resources: Resources, threads: Threads) -> None:
         self._listener = listener
-        self._name = _name_of(listener)
+        self._name = name_of(listener)
         self._coroutine = is_coroutine_function(listener)
         self._resources = resources
         self._needs = check_listener(listener, resources.providers)
@@ -186,13 +187,8 @@ class _Line:
 def check_listener(listener: Listener, providers: Providers) -> dict[str, Any]:
     """What a listener needs beside the event. Raises `InvalidField` if the application does not provide
     it."""
-    what = f"the listener {_name_of(listener)}"
+    what = f"the listener {name_of(listener)}"
     needs = needs_of(listener, what, after=1, field="listener")
     for parameter, kind in needs.items():
         providers.check(kind, f"{parameter}= of {what}")
     return needs
-
-
-def _name_of(listener: Listener) -> str:
-    name: str = getattr(inspect.unwrap(listener), "__name__", type(listener).__name__)
-    return name
