@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 
 def now() -> datetime:
@@ -15,6 +15,12 @@ def now() -> datetime:
 def iso(at: datetime, timespec: str = "auto") -> str:
     """An instant as text, in UTC: `2026-06-08T13:00:00Z`."""
     return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def whole_second(at: datetime) -> datetime:
+    """Rounded up to the whole second, so that nothing happens early; in UTC."""
+    at = at.astimezone(UTC)
+    return at if not at.microsecond else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 #: Seconds that only grow, whatever happens to the wall clock; for measuring durations. It is the function

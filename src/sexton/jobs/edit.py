@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.clock import iso
+from sexton.clock import iso, whole_second
 from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs.accounting import Accounted, account
 from sexton.jobs.change import (
@@ -51,7 +51,6 @@ from sexton.jobs.timing import (
     place_of,
     read_moment,
     read_schedule,
-    whole_second,
 )
 from sexton.jobs.validation import check_labels, check_spec, read_changes
 from sexton.jobs.view import JobView
@@ -123,7 +122,7 @@ async def reschedule(
     next_at = job.schedule.next_after(held.now)
     if next_at is None:
         raise completed(ref)
-    to = whole_second(to)
+    to = whole_second(to)  # rules have no fractions of seconds
     check_bounds(to, job.spec)
     if to == next_at:
         return await view(context, job.id)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from sexton.clock import iso
+from sexton.clock import iso, whole_second
 from sexton.errors import InvalidField, ScheduleError
 from sexton.jobs.spec import JobSpec
 from sexton.refusal import aware
@@ -49,9 +49,7 @@ def _from_now(spec: JobSpec, now: datetime) -> JobSpec:
             field="anchor",
             hint="leave anchor out, or write the instant",
         )
-    at = now.astimezone(UTC) + delay
-    whole = at.replace(microsecond=0)
-    text = iso(whole if whole == at else whole + timedelta(seconds=1), "seconds")
+    text = iso(whole_second(now.astimezone(UTC) + delay), "seconds")
     zone = zone_in(spec.schedule) if spec.timezone is None else spec.timezone
     return msgspec.structs.replace(spec, schedule=text, timezone=zone)
 
@@ -127,11 +125,6 @@ def read_moment(at: datetime | str, timezone: str, now: datetime) -> datetime:
             hint="give a later time; to run the job now: sexton jobs run",
         )  # fmt: skip
     return moment
-
-
-def whole_second(at: datetime) -> datetime:
-    """The next full second: rules have no fractions of seconds."""
-    return at if not at.microsecond else at.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def check_bounds(at: datetime, spec: JobSpec) -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
-from sexton.clock import iso
+from sexton.clock import iso, whole_second
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs.moment import Moment, find_zone, read_moment
 from sexton.model import encode_id
@@ -160,7 +160,7 @@ async def restore_message(context: Context, ref: str) -> NotificationView:
         raise Conflict("in_campaign", f"{ref} belongs to a campaign", hint="send its recipient a message")
     if row["scheduled_at"] <= now:
         raise Conflict("time_over", f"the time of {ref} is over", hint="schedule another message")
-    due_at = wave.whole_second(row["scheduled_at"])
+    due_at = whole_second(row["scheduled_at"])
     await context.execute(
         "messages/restore",
         message_id=number,
@@ -190,7 +190,7 @@ async def move_message(context: Context, ref: str, move: NotificationMove) -> No
         raise InvalidField(
             "missing_field", "the move names no time", field="send_at", hint="give send_at or local_time"
         )
-    due_at = wave.whole_second(moment.at)
+    due_at = whole_second(moment.at)
     expires_at = row["expires_at"] and moment.at + (row["expires_at"] - row["scheduled_at"])
     await context.execute(
         "messages/move",
@@ -272,7 +272,7 @@ def plan(spec: NotificationSpec, known: Known) -> PlannedMessage:
         local_time=local,
         timezone=moment.timezone,
         timing=timing,
-        due_at=moment.at if moment.at <= known.now else wave.whole_second(moment.at),
+        due_at=moment.at if moment.at <= known.now else whole_second(moment.at),
         expires_at=None if expires is None else moment.at + timedelta(seconds=expires),
         max_retries=spec.max_retries,
         retry_seconds=retry,

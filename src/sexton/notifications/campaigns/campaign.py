@@ -17,7 +17,7 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.clock import iso
+from sexton.clock import iso, whole_second
 from sexton.errors import Conflict, InvalidField, ScheduleError
 from sexton.jobs import edit, state
 from sexton.jobs.change import DONE, Verdict, accept, hold
@@ -35,7 +35,7 @@ from sexton.notifications.campaigns.spec import (
     DailyWindow,
     WhenPast,
 )
-from sexton.notifications.campaigns.timing import first_possible, whole_second
+from sexton.notifications.campaigns.timing import first_possible
 from sexton.notifications.campaigns.view import CampaignView, view
 from sexton.notifications.filter import campaign_number
 from sexton.notifications.model import CAMPAIGN, QUEUE

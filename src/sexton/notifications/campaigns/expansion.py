@@ -16,11 +16,11 @@ from typing import Any
 import asyncpg
 import msgspec
 
-from sexton.clock import iso
+from sexton.clock import iso, whole_second
 from sexton.notifications.campaigns.audience import find_list, found_by, get_segment, keep_members
 from sexton.notifications.campaigns.segment_filter import compile_filter
 from sexton.notifications.campaigns.spec import WhenPast
-from sexton.notifications.campaigns.timing import ZoneTime, due_in_zone, whole_second
+from sexton.notifications.campaigns.timing import ZoneTime, due_in_zone
 from sexton.postgres.jsonb import json_or_null, json_text
 from sexton.postgres.transaction import Context
 

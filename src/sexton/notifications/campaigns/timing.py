@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from sexton.clock import whole_second
 from sexton.errors import ScheduleError
 from sexton.notifications.campaigns.spec import WhenPast
 from sexton.schedules.wall import to_wall
 from sexton.schedules.zone import EPOCH, zone
 
 DAY = timedelta(days=1)
-SECOND = timedelta(seconds=1)
 # How far the first zone of the earth is ahead of UTC, and the last one behind it.
 EARLIEST, LATEST = timedelta(hours=14), timedelta(hours=12)
 
@@ -56,11 +56,6 @@ def first_possible(send_at: datetime | None, local: datetime | None) -> datetime
         return send_at
     assert local is not None
     return local.replace(tzinfo=UTC) - EARLIEST
-
-
-def whole_second(at: datetime) -> datetime:
-    """Round up to the whole second, so that nothing is sent early."""
-    return at if not at.microsecond else at.replace(microsecond=0) + SECOND
 
 
 def _instant(place: Any, local: datetime) -> tuple[datetime, dict[str, Any] | None]:

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sexton.clock import whole_second
 from sexton.notifications.recipients.quiet import Ranges, instant, open_from, quiet_until, ranges_of
 from sexton.notifications.recipients.suppression import normal_address
 from sexton.notifications.spec import FrequencyCap, OptOut
@@ -145,7 +146,7 @@ def decide(message: DueMessage, circumstances: Circumstances) -> Decision:
     if held is not None:
         until, why = held
         if message.expires_at is not None and until > message.expires_at:
-            until = _whole(message.expires_at + SECOND)
+            until = whole_second(message.expires_at + SECOND)
         return Held(until, why, index, passed, place.name)
     counted: tuple[CapKey, ...] = ()
     if caps and message.user_id is not None:
@@ -278,7 +279,3 @@ def _wall(place: Zone, at: int) -> int:
 
 def _seconds(at: datetime) -> int:
     return (at - EPOCH) // SECOND
-
-
-def _whole(at: datetime) -> datetime:
-    return at if not at.microsecond else at.replace(microsecond=0) + SECOND

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import asyncpg
 
+from sexton.clock import whole_second
 from sexton.notifications.channels.base import Accepted, Deferred, Failed, Rejected, SendResult, Unclear
 from sexton.notifications.model import EventKind, MessageStatus
 from sexton.notifications.sending.hold import CapKey
-from sexton.notifications.sending.wave import whole_second
 from sexton.postgres.database import array_text, by_column
 from sexton.postgres.jsonb import json_or_null
 from sexton.postgres.transaction import Context

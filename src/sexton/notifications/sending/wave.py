@@ -11,7 +11,7 @@ message that was moved costs one query and does no harm.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sexton.clock import iso
@@ -36,7 +36,6 @@ NEVER = "9999-01-01T00:00:00Z"
 TARGET: dict[str, Any] = {"notification": {}}
 #: Messages that are due sooner than this get a run at once, because their wave may have run already.
 SOON = timedelta(seconds=2)
-SECOND = timedelta(seconds=1)
 #: This many waves or more are created by COPY.
 MANY = 10
 TRIES = 3
@@ -51,12 +50,6 @@ COMMON: dict[str, Any] = {
     "timeout_seconds": 86_400,
     "keep_completed_seconds": 3600,
 }
-
-
-def whole_second(at: datetime) -> datetime:
-    """Round up to the whole second, so that nothing is sent early."""
-    at = at.astimezone(UTC)
-    return at if not at.microsecond else at.replace(microsecond=0) + SECOND
 
 
 async def call(context: Context, due_at: Iterable[datetime], now: datetime) -> None:
