@@ -54,7 +54,7 @@ def fill(
             return f"{local:%H%z}"
         if name in _TIMES:
             return _TIMES[name](local)
-        return names[name] if name in names else _text(_lookup(payload, name))
+        return names[name] if name in names else text_of(_lookup(payload, name))
 
     return _PLACEHOLDER.sub(put, template)
 
@@ -110,7 +110,8 @@ def _lookup(payload: Any, name: str, field: str = FIELD) -> Any:
     return value
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A text as it is; anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

@@ -34,6 +34,8 @@ from sexton.content.model import (
 from sexton.errors import InvalidField
 from sexton.postgres.transaction import Context
 from sexton.security.placeholder import PLACEHOLDER
+from sexton.targets.http.step import header_text
+from sexton.targets.template import text_of
 
 AT_ONCE = 8
 # How long Ghost accepts a token.
@@ -186,7 +188,7 @@ class HttpAdapter(Adapter):
             "actor": change.actor,
             "state": before.answer,
         }
-        headers = {**request.headers, "Idempotency-Key": _header(change.key)}
+        headers = {**request.headers, "Idempotency-Key": header_text(change.key)}
         answer = await self._send(context, request.method, request.path, headers, values, request.body)
         if answer.status in request.no_op:
             return "no_op"
@@ -226,7 +228,7 @@ class HttpAdapter(Adapter):
     ) -> CmsAnswer:
         reveal = _Filler(self._site, context, values)
         every = {**self._config.headers, **headers}
-        sent = {name: await reveal.text(value, _header) for name, value in every.items()}
+        sent = {name: await reveal.text(value, header_text) for name, value in every.items()}
         if self._config.auth is not None:
             sent["Authorization"] = await self._authorization(context, self._config.auth)
         data = b"" if body is None else msgspec.json.encode(await reveal.value(body))
@@ -256,7 +258,7 @@ class _Filler:
             if number % 2:
                 done += await self._site.secret(self._context, f"${{secret:{part}}}")
             else:
-                done += HOLE.sub(lambda found: encode(_text(self._value(found[1]))), part)
+                done += HOLE.sub(lambda found: encode(text_of(self._value(found[1]))), part)
         return done
 
     async def value(self, value: Any) -> Any:
@@ -347,14 +349,5 @@ def _number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
-
-
 def _quoted(text: str) -> str:
     return quote(text, safe="")
-
-
-def _header(text: str) -> str:
-    """Replace characters that a header cannot contain."""
-    return "".join(char if " " <= char <= "~" else "?" for char in text)

@@ -21,6 +21,7 @@ from sexton.content.adapters.http_adapter import basic
 from sexton.content.model import Action, Applied, ContentChange, ContentFinding, Entity, EntityState, Standing
 from sexton.postgres.transaction import Context
 from sexton.refusal import about
+from sexton.targets.http.step import header_text
 
 USUAL = {"post": "posts", "page": "pages"}
 #: The fields of a post that a revision has.
@@ -185,7 +186,7 @@ class WordPressAdapter(Adapter):
         password = await self._api.secret(context, self._config.password)
         headers = {"Authorization": basic(self._config.user, password)}
         if key:
-            headers["Idempotency-Key"] = "".join(char if " " <= char <= "~" else "?" for char in key)
+            headers["Idempotency-Key"] = header_text(key)
         where = f"/?rest_route=/wp/v2/{path}" + (f"&{query}" if query else "")
         return await self._api.send(context, method, where, headers=headers, body=body)
 

@@ -214,7 +214,7 @@ def request_headers(
     now = clock.now()
     # Our headers win over the target's: a job must not forge headers that a receiver checks.
     ours = {
-        "Idempotency-Key": _header(run.idempotency_key),
+        "Idempotency-Key": header_text(run.idempotency_key),
         "Sexton-Job-Id": run.job_id,
         "Sexton-Run-Id": run.run_id,
         "Sexton-Attempt": str(run.attempt),
@@ -284,6 +284,6 @@ def seconds_to_wait(retry_after: str | None) -> float | None:
     return max(0.0, (at - clock.now()).total_seconds())
 
 
-def _header(text: str) -> str:
-    """A key as a header: keys come from templates and payloads, and may hold any character."""
+def header_text(text: str) -> str:
+    """A text as the value of a header: keys come from templates and payloads, and may hold any character."""
     return "".join(char if " " <= char <= "~" else "?" for char in text)
