@@ -7,6 +7,7 @@ the window's title or reverse the text.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 # C0 without tab and line end, DEL and C1; marks that reverse or hide text; ends of lines and of paragraphs;
 # surrogates.
@@ -23,6 +24,11 @@ def counted(number: float, thing: str, things: str | None = None) -> str:
     """`1 job`, `2,000 jobs`, `0.5 seconds`."""
     shown = f"{number:,}" if isinstance(number, int) else f"{number:g}"
     return f"{shown} {thing if number == 1 else things or thing + 's'}"
+
+
+def all_counted(counts: Mapping[str, int]) -> str:
+    """`2,000 active, 1 paused`, or `none`."""
+    return ", ".join(f"{count:,} {thing}" for thing, count in counts.items()) or "none"
 
 
 def printable(text: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from sexton import __version__
 from sexton.api.console.assets import address_of
 from sexton.engine.cluster.view import Cluster
+from sexton.printable import all_counted
 from sexton.security.role import EVERY_NAMESPACE, Role
 
 POLICY = (
@@ -130,8 +131,8 @@ def _state(cluster: Cluster | None, database: str) -> str:
         ("database", "reachable", True),
         ("schedulers", f"{cluster.shards_led} of {cluster.shards} shards are led", led),
         ("workers", f"{workers} running", workers > 0),
-        ("jobs", _counted(cluster.counts.jobs), None),
-        ("live runs", _counted(cluster.counts.runs), None),
+        ("jobs", all_counted(cluster.counts.jobs), None),
+        ("live runs", all_counted(cluster.counts.runs), None),
         ("dead letters", f"{cluster.counts.dead:,}", None if cluster.counts.dead == 0 else False),
     ]  # fmt: skip
     looks = {True: "good", False: "bad", None: ""}
@@ -139,10 +140,6 @@ def _state(cluster: Cluster | None, database: str) -> str:
         f'<tr><th>{name}</th><td class="{looks[good]}">{escape(text)}</td></tr>' for name, text, good in rows
     )
     return f"<table>{cells}</table>"
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {status}" for status, count in counts.items()) or "none"
 
 
 def _steps(base: str, program: str) -> str:

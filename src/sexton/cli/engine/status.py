@@ -9,7 +9,7 @@ from sexton.cli import DONE, NOT_DONE
 from sexton.cli.engine.cluster import served_by, serves_some
 from sexton.cli.output import Table, console, write, write_json
 from sexton.cli.remote import Json, connect, moment, short_time
-from sexton.printable import counted
+from sexton.printable import all_counted, counted
 
 
 def status(*, json: Json = False) -> int:
@@ -41,8 +41,8 @@ def status(*, json: Json = False) -> int:
     if shown:
         table.print(out)
     counts = cluster["counts"]
-    write(out, f"jobs          {_counted(counts['jobs'])}")
-    write(out, f"live runs     {_counted(counts['runs'])}")
+    write(out, f"jobs          {all_counted(counts['jobs'])}")
+    write(out, f"live runs     {all_counted(counts['runs'])}")
     write(out, f"dead letters  {counts['dead']:,}")
     for trouble in (*troubles, *ready["warnings"]):
         write(console(error=True), trouble, "yellow")
@@ -70,7 +70,3 @@ def _troubles(cluster: dict[str, Any], ready: dict[str, Any]) -> list[str]:
     if due is not None and now is not None and (now - due).total_seconds() > 10:
         found.append(f"a job has been due since {short_time(cluster['oldest_due_at'])} and has not fired")
     return found
-
-
-def _counted(counts: dict[str, int]) -> str:
-    return ", ".join(f"{count:,} {status}" for status, count in counts.items()) or "none"

@@ -15,7 +15,7 @@ from sexton.engine.cluster.status import get_cluster
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import pending
 from sexton.postgres.transaction import Context
-from sexton.printable import counted
+from sexton.printable import all_counted, counted
 from sexton.refusal import about
 from sexton.schedules.zone import zone_version
 from sexton.security.audit_chain import read_head
@@ -102,7 +102,7 @@ async def _examine_system(database: Database, facts: dict[str, str], findings: l
     workers = sum("worker" in node.roles for node in live)
     facts["nodes"] = f"{schedulers} scheduling, {workers} working"
     facts["shards led"] = f"{cluster.shards_led} of {cluster.shards}"
-    facts["jobs"] = ", ".join(f"{count:,} {name}" for name, count in cluster.counts.jobs.items()) or "none"
+    facts["jobs"] = all_counted(cluster.counts.jobs)
     facts["dead letters"] = f"{cluster.counts.dead:,}"
     facts["private addresses"] = await decided_egress(database) or "not decided yet (egress_private)"
     days = await database.fetchval("reading/examine_partitions")
