@@ -203,7 +203,7 @@ function Actions({ job }: { job: JobView }) {
       {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void resume()}>{t('Resume')}</Button>}
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
-      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(restore, t('{name} is restored', { name: job.name }))}>{t('Restore')}</Button>}
+      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(async () => { await restore(); tell(t('{name} is restored', { name: job.name })) })}>{t('Restore')}</Button>}
       {session.may('operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
