@@ -7,7 +7,6 @@ import { createContext, useCallback, useContext, useRef, useState, type ReactNod
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { Failure } from './Page'
-import { useSending } from './sending'
 
 export interface Question {
   title: string
@@ -58,13 +57,22 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
 function Asked({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
   const [reason, setReason] = useState('')
   const [typed, setTyped] = useState('')
-  const { busy, error, sending } = useSending()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
   const asked = question.reason ?? (question.destructive && !question.undoable ? 'required' : 'optional')
   const ready = !busy && (asked !== 'required' || reason.trim().length > 0) && (question.typed === undefined || typed.trim() === question.typed)
-  const act = () => sending(async () => {
-    await question.act(reason.trim() || undefined)
-    close()
-  })
+  const act = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await question.act(reason.trim() || undefined)
+      close()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
       <form

@@ -10,7 +10,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import { useNavigate } from 'react-router'
+import { useNavigate, useSearchParams } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -21,7 +21,6 @@ import { csvOf, everyRow } from './rows'
 import { tell, tellFailure } from './notify'
 import { shortly } from './instant'
 import { Failure } from './Page'
-import { useSearch } from './search'
 import classes from './DataTable.module.css'
 
 declare module '@tanstack/react-table' {
@@ -108,7 +107,7 @@ export function useNarrow(): boolean {
 }
 
 export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
-  const [search, change] = useSearch()
+  const [search, setSearch] = useSearchParams()
   const navigate = useNavigate()
   const narrow = useNarrow()
   const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
@@ -117,8 +116,26 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const names = useMemo(() => new Set([...filters.map((filter) => filter.name), sortName]), [filters, sortName])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
-  const set = (key: string, value: string | null) => change({ [key]: value || null })
-  const clear = () => change(Object.fromEntries([...names].map((key) => [key, null])))
+  const set = (key: string, value: string | null) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value) next.set(key, value)
+        else next.delete(key)
+        return next
+      },
+      { replace: true },
+    )
+
+  const clear = () =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        for (const key of names) next.delete(key)
+        return next
+      },
+      { replace: true },
+    )
 
   const ask = (cursor: string | null, signal: AbortSignal) => load?.(chosen, cursor, signal) ?? Promise.reject(new Error(`${name} has no rows`))
   const query = useInfiniteQuery({
@@ -174,18 +191,23 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
-  /** By the server, which has an order of its own; what it does not export page after page, up to so many rows. */
-  const exportAs = async (format: 'csv' | 'json' | 'jsonl') => {
+  /** Of lists that the server does not export by itself: page after page, up to so many rows. */
+  const exportRows = async (format: 'csv' | 'json') => {
     try {
-      if (exported) {
-        const { [sortName]: _, ...filters } = chosen
-        await download(exported, { ...filters, format }, `${name}.${format}`)
-        return
-      }
       const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
       const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
       save(new Blob([text], { type }), `${label.toLowerCase().replaceAll(' ', '-')}.${format}`)
       if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
+
+  /** By the server, which has an order of its own. */
+  const exportAll = async (path: string, format: 'csv' | 'json' | 'jsonl') => {
+    const { [sortName]: _, ...filters } = chosen
+    try {
+      await download(path, { ...filters, format }, `${name}.${format}`)
     } catch (error) {
       tellFailure(error)
     }
@@ -209,7 +231,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
         <span className={classes.end}>
         {toolbar}
         <span className={classes.count} aria-live="polite">{pending ? '' : counted(rows.length, total, first?.estimated ?? false, whole ? rows.length !== total : query.hasNextPage)}</span>
-        {(exported || rows.length > 0) && (
+        {!exported && rows.length > 0 && (
           <Menu position="bottom-end">
             <Menu.Target>
               <Tooltip label={t('Export what matches')}>
@@ -217,9 +239,22 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
               </Tooltip>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Item onClick={() => void exportAs('csv')}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void exportAs('json')}>JSON</Menu.Item>
-              {exported && <Menu.Item onClick={() => void exportAs('jsonl')}>{t('JSON lines')}</Menu.Item>}
+              <Menu.Item onClick={() => void exportRows('csv')}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void exportRows('json')}>JSON</Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        )}
+        {exported && (
+          <Menu position="bottom-end">
+            <Menu.Target>
+              <Tooltip label={t('Export what matches')}>
+                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
+              </Tooltip>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Item onClick={() => void exportAll(exported, 'csv')}>CSV</Menu.Item>
+              <Menu.Item onClick={() => void exportAll(exported, 'json')}>JSON</Menu.Item>
+              <Menu.Item onClick={() => void exportAll(exported, 'jsonl')}>{t('JSON lines')}</Menu.Item>
             </Menu.Dropdown>
           </Menu>
         )}
@@ -336,8 +371,18 @@ function drawn<C>(what: string | ((context: C) => unknown) | undefined, context:
 
 /** Filters of what is no table: their fields, with the values of the address bar. */
 export function FilterBar({ filters }: { filters: Filter[] }) {
-  const [search, change] = useSearch()
-  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => change({ [filter.name]: value || null })} />)}</div>
+  const [search, setSearch] = useSearchParams()
+  const set = (name: string, value: string | null) =>
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value) next.set(name, value)
+        else next.delete(name)
+        return next
+      },
+      { replace: true },
+    )
+  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => set(filter.name, value)} />)}</div>
 }
 
 function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {

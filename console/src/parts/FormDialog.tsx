@@ -1,11 +1,10 @@
 /** A dialog with a form: it closes when it was saved; what was refused stands at its field, or below all of them. */
 import { Alert, Button, Group } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { useState, type ReactNode } from 'react'
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { errorAt } from './field'
 import { Failure } from './Page'
-import { useSending } from './sending'
 
 interface Props {
   title: string
@@ -18,11 +17,19 @@ interface Props {
 }
 
 export function FormDialog({ title, verb, fields = [], close, save, children }: Props) {
-  const { busy, error, sending } = useSending()
-  const send = () => sending(async () => {
-    await save()
-    close()
-  })
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      await save()
+      close()
+    } catch (failure) {
+      setError(failure)
+      setBusy(false)
+    }
+  }
   const atField = (field: string) => errorAt(error, field)
   return (
     <Dialog opened onClose={close} title={<strong>{title}</strong>}>

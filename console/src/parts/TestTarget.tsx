@@ -6,18 +6,26 @@ import type { Trial, TrialRequest } from '@/api/schema'
 import { t } from '@/i18n'
 import { duration } from './instant'
 import { Failure } from './Page'
-import { useSending } from './sending'
 import { Status } from './Status'
 import classes from './TestTarget.module.css'
 
 /** `ask`: the target and its payload as they are when the button is pressed; what it throws is shown. */
 export function TestTarget({ ask }: { ask(): TrialRequest }) {
   const [result, setResult] = useState<Trial | null>(null)
-  const { busy, error, sending } = useSending()
-  const send = () => sending(async () => {
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async () => {
+    setBusy(true)
+    setError(null)
     setResult(null)
-    setResult(await call('POST /targets/test', { body: ask() }))
-  })
+    try {
+      setResult(await call('POST /targets/test', { body: ask() }))
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <div className={classes.test}>
       <Button variant="default" loading={busy} onClick={() => void send()}>{t('Send a test')}</Button>

@@ -35,24 +35,12 @@ export interface Wish {
   action: string
   filter: Record<string, unknown>
 }
-/** What all calls together have done. */
-export interface Done {
+interface Done {
   ids: string[]
   done: number
   refused: number
   why: string | null
 }
-
-/** What each call answers, of whatever there are many. */
-interface Tallied {
-  done?: number
-  requested?: number
-  ids?: string[]
-  job_ids?: string[]
-  refused?: { message: string; items?: number; jobs?: number; runs?: number }[]
-  cursor?: string | null
-}
-type Send = (body: Record<string, unknown>, how: { idempotencyKey?: string }) => Promise<Tallied>
 
 /** So many are named in one call. */
 const MOST_IDS = 200
@@ -88,8 +76,7 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
       ...(what.typed ? { typed: String(matched) } : {}),
       ...(what.children ? { children: what.children } : {}),
       act: async (reason) => {
-        const bodies = wishes.map((wish, index) => ({ ...wish, ...what.more?.(), ...(expected[index] === undefined ? {} : { expected: expected[index] }) }))
-        const done = await throughAll(bodies, (body) => send(what.place, body, reason))
+        const done = await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), expected, reason)
         const undo = what.undo
         if (undo && done.ids.length) tellUndo(told(done, what.done), () => takeBack(what.place, undo, done.ids, after))
         else tell(told(done, what.done))
@@ -103,11 +90,7 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
 
 /** Fails if some were refused: these are not as they were. */
 export async function takeBack(place: Place, undo: string, ids: string[], after: () => unknown): Promise<void> {
-  await settled(await throughAll(named(undo, ids), (body) => send(place, body)), after)
-}
-
-/** Fails if some were refused. */
-export async function settled(done: Done, after: () => unknown): Promise<void> {
+  const done = await throughAll(place, named(undo, ids), [], undefined)
   await after()
   if (done.refused) throw new Error(`${tn('{count} was refused', '{count} were refused', done.refused)}: ${done.why ?? ''}`)
 }
@@ -119,32 +102,26 @@ export function wishesOf<T>(action: string, selection: Pick<Selection<T>, 'rows'
   return [{ action, filter: Object.keys(filter).length ? filter : { all: true } }]
 }
 
-/** These, some in each call. */
-export function named(action: string, ids: string[], most = MOST_IDS): Wish[] {
-  return Array.from({ length: Math.ceil(ids.length / most) }, (_, place) => ({ action, filter: { ids: ids.slice(place * most, (place + 1) * most) } }))
+function named(action: string, ids: string[]): Wish[] {
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }))
 }
 
 /** “12 were changed · 1 was refused: …” */
 export function told({ done, refused, why }: Pick<Done, 'done' | 'refused' | 'why'>, words: [string, string] = ['{count} was changed', '{count} were changed']): string {
-  return tn(...words, done) + refusedToo(refused) + (refused && why ? `: ${why}` : '')
+  const changed = tn(...words, done)
+  return refused ? `${changed} · ${tn('{count} was refused', '{count} were refused', refused)}${why ? `: ${why}` : ''}` : changed
 }
 
-export function refusedToo(refused: number): string {
-  return refused ? ` · ${tn('{count} was refused', '{count} were refused', refused)}` : ''
-}
-
-/** A call goes through some of them and says where the next one goes on. With a key none of them is carried out twice. */
-export async function throughAll(bodies: object[], send: Send, key: string | null = null): Promise<Done> {
+async function throughAll(place: Place, wishes: Wish[], expected: (number | undefined)[], reason: string | undefined): Promise<Done> {
   const all: Done = { ids: [], done: 0, refused: 0, why: null }
-  let chunk = 0
-  for (const body of bodies) {
-    const { expected: _, ...rest } = body as { expected?: number }
+  for (const [index, wish] of wishes.entries()) {
     let after: string | null = null
     do {
-      const answer: Tallied = await send({ ...(after === null ? body : rest), after }, key === null ? {} : { idempotencyKey: `${key}-${chunk++}` })
-      all.done += (answer.done ?? 0) + (answer.requested ?? 0)
-      all.ids.push(...(answer.ids ?? answer.job_ids ?? []))
-      for (const each of answer.refused ?? []) all.refused += each.items ?? each.jobs ?? each.runs ?? 0
+      const first = after === null && expected[index] !== undefined ? { expected: expected[index] } : {}
+      const answer: Partial<ItemTally> = await send(place, { ...wish, ...first, after }, reason)
+      all.done += answer.done ?? 0
+      all.ids.push(...(answer.ids ?? []))
+      for (const each of answer.refused ?? []) all.refused += each.items ?? 0
       all.why ??= answer.refused?.[0]?.message ?? null
       after = answer.cursor ?? null
     } while (after)

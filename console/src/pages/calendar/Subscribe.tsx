@@ -10,7 +10,6 @@ import { useConfirm } from '@/parts/Confirm'
 import { Code } from '@/parts/Copy'
 import { Dialog } from '@/parts/Dialog'
 import { Failure } from '@/parts/Page'
-import { useSending } from '@/parts/sending'
 import { Time } from '@/parts/Time'
 import classes from './CalendarPage.module.css'
 
@@ -35,16 +34,25 @@ export function Subscribe({ kinds, label, close }: { kinds: string[]; label: str
   const [shown, setShown] = useState(kinds)
   const [labelled, setLabelled] = useState(label)
   const [path, setPath] = useState<string | null>(null)
-  const { busy, error, sending } = useSending()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
   const feeds = useQuery({ queryKey: ['calendar-feeds'], queryFn: openFeeds })
   const open = feeds.data ?? []
   const refresh = () => queries.invalidateQueries({ queryKey: ['calendar-feeds'] })
-  const make = () => sending(async () => {
-    const own = shown.includes('jobs') && labelled.trim() ? labelled.trim() : null
-    const made = await call('POST /calendar/feeds', { body: { name, kinds: shown as CalendarFeedSpec['kinds'], label: own, timezone: zone } as CalendarFeedSpec })
-    setPath(location.origin + made.path)
-    await refresh()
-  })
+  const make = async () => {
+    setBusy(true)
+    try {
+      const own = shown.includes('jobs') && labelled.trim() ? labelled.trim() : null
+      const made = await call('POST /calendar/feeds', { body: { name, kinds: shown as CalendarFeedSpec['kinds'], label: own, timezone: zone } as CalendarFeedSpec })
+      setError(null)
+      setPath(location.origin + made.path)
+      await refresh()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{t('Subscribe as iCalendar')}</strong>} size="lg">
       <p className="quiet">{t('An address that calendar programs read: jobs of the next 30 days, content and campaigns of the next year. What fires often is one event a day. Each person with the address sees names and times, and nothing else, until it is revoked.')}</p>

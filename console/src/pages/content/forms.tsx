@@ -11,7 +11,6 @@ import { atOf, NO_TIME, WallTime } from '@/parts/calendar/WallTime'
 import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
-import { useSending } from '@/parts/sending'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
@@ -23,14 +22,23 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const [zone, setZone] = useState<string | null>(browserZone())
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
-  const { busy, error, sending } = useSending()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
   const conflict = isConflict(error)
-  const send = (force: boolean) => sending(async () => {
-    const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
-    tell(warnings.length ? t('It is planned. As things are, it would fail: {why}', { why: warnings.join('; ') }) : t('It is planned'))
-    close()
-    await queries.invalidateQueries({ queryKey: ['content'] })
-  })
+  const send = async (force: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
+      tell(warnings.length ? t('It is planned. As things are, it would fail: {why}', { why: warnings.join('; ') }) : t('It is planned'))
+      close()
+      await queries.invalidateQueries({ queryKey: ['content'] })
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{title}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
@@ -118,16 +126,25 @@ export function PlanRelease({ close }: { close: () => void }) {
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
   const [goOn, setGoOn] = useState(false)
-  const { busy, error, sending } = useSending()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
   const conflict = isConflict(error)
-  const send = (force: boolean) => sending(async () => {
-    const made = await call('POST /content/releases', {
-      body: { items: items.filter((item) => item.entity_id), at: atOf(wall, zone ?? 'UTC'), timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
-    })
-    tell(t('{name} is planned', { name: made.note ?? made.release_id }))
-    close()
-    await queries.invalidateQueries({ queryKey: ['content'] })
-  })
+  const send = async (force: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const made = await call('POST /content/releases', {
+        body: { items: items.filter((item) => item.entity_id), at: atOf(wall, zone ?? 'UTC'), timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
+      })
+      tell(t('{name} is planned', { name: made.note ?? made.release_id }))
+      close()
+      await queries.invalidateQueries({ queryKey: ['content'] })
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{t('Plan a release')}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>

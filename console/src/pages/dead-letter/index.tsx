@@ -14,7 +14,6 @@ import { errorAt, parsedAt } from '@/parts/field'
 import { Json, masked, unmasked } from '@/parts/Json'
 import { tell } from '@/parts/notify'
 import { Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
-import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import classes from './DeadLetter.module.css'
@@ -31,18 +30,23 @@ function Shown({ letter }: { letter: DeadLetter }) {
   const navigate = useNavigate()
   const queries = useQueryClient()
   const [payload, setPayload] = useState<string | null>(null)
-  const { error, sending } = useSending()
+  const [error, setError] = useState<unknown>(null)
   const path = { run: letter.run_id }
-  const redrive = () => sending(async () => {
-    const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
-    const made = await call('POST /dead/{run}/redrive', { path, body })
-    tell(t('A new run was made'))
-    await queries.invalidateQueries({
-      // This letter itself is gone.
-      predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) && id !== letter.run_id,
-    })
-    void navigate(`/runs/${made.run_id}`)
-  })
+  const redrive = async () => {
+    setError(null)
+    try {
+      const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
+      const made = await call('POST /dead/{run}/redrive', { path, body })
+      tell(t('A new run was made'))
+      await queries.invalidateQueries({
+        // This letter itself is gone.
+        predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) && id !== letter.run_id,
+      })
+      void navigate(`/runs/${made.run_id}`)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
   const discard = () => ask({
     title: t('Discard a dead letter'),
     object: `${letter.job_name ?? letter.job_id} ${letter.run_id}`,

@@ -8,7 +8,6 @@ import { Dialog } from '@/parts/Dialog'
 import { duration } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Failure } from '@/parts/Page'
-import { useSending } from '@/parts/sending'
 
 interface Props {
   filter: DeadFilter
@@ -21,17 +20,26 @@ interface Props {
 export function Redrive({ filter, name, count, close, done }: Props) {
   const [rate, setRate] = useState<number | string>('')
   const [counted, setCounted] = useState<number | null>(null)
-  const { busy, error, sending } = useSending()
-  const send = (dry: boolean) => sending(async () => {
-    const body = { ...filter, rate: rate === '' ? null : Number(rate), ...(dry ? { dry_run: true } : {}) }
-    const answer = await call('POST /dead/redrive', { body })
-    if (dry) setCounted(answer.matched ?? count)
-    else {
-      tell(tn('{count} run is made again', '{count} runs are made again', answer.redriven ?? 0))
-      close()
-      await done()
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async (dry: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const body = { ...filter, rate: rate === '' ? null : Number(rate), ...(dry ? { dry_run: true } : {}) }
+      const answer = await call('POST /dead/redrive', { body })
+      if (dry) setCounted(answer.matched ?? count)
+      else {
+        tell(tn('{count} run is made again', '{count} runs are made again', answer.redriven ?? 0))
+        close()
+        await done()
+      }
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
     }
-  })
+  }
   const known = counted ?? count
   return (
     <Dialog opened onClose={close} title={<strong>{t('Redrive dead letters')}</strong>}>

@@ -9,7 +9,6 @@ import { Dialog } from '@/parts/Dialog'
 import { inZones, validZone } from '@/parts/instant'
 import { Failure } from '@/parts/Page'
 import { tell, tellUndo } from '@/parts/notify'
-import { useSending } from '@/parts/sending'
 import { Time, useNow } from '@/parts/Time'
 
 interface Props {
@@ -27,13 +26,17 @@ function instant(local: string, job: JobView): string | null {
 export function PauseUntil({ job, open, close, done }: Props) {
   const [until, setUntil] = useState('')
   const [reason, setReason] = useState('')
-  const { error, sending } = useSending()
-  const act = () => sending(async () => {
-    await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until, job) }, reason: reason || undefined })
-    tellUndo(t('{name} is paused', { name: job.name }), async () => { await call('POST /jobs/{job}/resume', { path: { job: job.job_id } }); await done() })
-    close()
-    await done()
-  })
+  const [error, setError] = useState<unknown>(null)
+  const act = async () => {
+    try {
+      await call('POST /jobs/{job}/pause', { path: { job: job.job_id }, body: { reason: reason || null, until: instant(until, job) }, reason: reason || undefined })
+      tellUndo(t('{name} is paused', { name: job.name }), async () => { await call('POST /jobs/{job}/resume', { path: { job: job.job_id } }); await done() })
+      close()
+      await done()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
   return (
     <Dialog opened={open} onClose={close} title={<strong>{t('Pause {name}', { name: job.name })}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void act() }}>
@@ -59,18 +62,27 @@ export function Backfill({ job, open, close, done }: Props) {
   const [rate, setRate] = useState<number | string>('')
   // If the answer is lost, sending the same once more makes no second runs.
   const [preview, setPreview] = useState<(Backfilled & { key: string }) | null>(null)
-  const { busy, error, sending } = useSending()
-  const send = (dry_run: boolean) => sending(async () => {
-    const body = { start: instant(start, job) ?? '', end: instant(end, job) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
-    const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body, ...(preview && { idempotencyKey: preview.key }) })
-    if (dry_run) setPreview({ ...answer, key: newKey() })
-    else {
-      tell(tn('{count} run was made', '{count} runs were made', answer.run_ids.length))
-      setPreview(null)
-      close()
-      await done()
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
+  const send = async (dry_run: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      const body = { start: instant(start, job) ?? '', end: instant(end, job) ?? '', dry_run, rate: rate === '' ? null : Number(rate) }
+      const answer = await call('POST /jobs/{job}/backfill', { path: { job: job.job_id }, body, ...(preview && { idempotencyKey: preview.key }) })
+      if (dry_run) setPreview({ ...answer, key: newKey() })
+      else {
+        tell(tn('{count} run was made', '{count} runs were made', answer.run_ids.length))
+        setPreview(null)
+        close()
+        await done()
+      }
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
     }
-  })
+  }
   const changed = (set: (value: string) => void) => (event: { currentTarget: { value: string } }) => {
     set(event.currentTarget.value)
     setPreview(null)

@@ -150,9 +150,10 @@ function Actions({ job }: { job: JobView }) {
   const [dialog, setDialog] = useState<'backfill' | 'pause' | null>(null)
   const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['job', 'jobs', 'job-runs', 'job-why'].includes(String(first)) })
   const path = { job: job.job_id }
-  const act = async (work: () => Promise<unknown>) => {
+  const act = async (work: () => Promise<unknown>, done: string) => {
     try {
       await work()
+      tell(done)
       await refresh()
     } catch (error) {
       tellFailure(error)
@@ -161,17 +162,26 @@ function Actions({ job }: { job: JobView }) {
   const runNow = () => act(async () => {
     const made = await call('POST /jobs/{job}/run', { path, body: {} })
     void navigate(`/runs/${made.run_id}`)
-    tell(t('{name} runs now', { name: job.name }))
-  })
-  const resume = () => act(async () => {
-    await call('POST /jobs/{job}/resume', { path })
-    tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
-  })
+  }, t('{name} runs now', { name: job.name }))
+  const resume = async () => {
+    try {
+      await call('POST /jobs/{job}/resume', { path })
+      tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
+      await refresh()
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
   const next = job.next_run_at
-  const skip = () => act(async () => {
-    await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
-    tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
-  })
+  const skip = async () => {
+    try {
+      await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
+      tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
+      await refresh()
+    } catch (error) {
+      tellFailure(error)
+    }
+  }
   const restore = async () => { await call('POST /jobs/{job}/restore', { path }); await refresh() }
   const remove = async () => {
     const counts = await call('GET /runs/counts', { query: { job: job.job_id } }).catch(() => null)
@@ -203,7 +213,7 @@ function Actions({ job }: { job: JobView }) {
       {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void resume()}>{t('Resume')}</Button>}
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
-      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(async () => { await restore(); tell(t('{name} is restored', { name: job.name })) })}>{t('Restore')}</Button>}
+      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(restore, t('{name} is restored', { name: job.name }))}>{t('Restore')}</Button>}
       {session.may('operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>

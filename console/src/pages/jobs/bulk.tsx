@@ -1,12 +1,11 @@
 /** Doing something to many jobs: count first, then ask, then go on until it is done. */
 import { TextInput } from '@mantine/core'
 import { call, newKey } from '@/api/client'
-import type { ActionRequest } from '@/api/schema'
+import type { ActionRequest, Tally } from '@/api/schema'
 import type { JobRow } from '@/api/types'
 import { t, tn } from '@/i18n'
 import type { Question } from '@/parts/Confirm'
 import type { Selection } from '@/parts/DataTable'
-import { named, refusedToo, settled, throughAll, type Done } from '@/parts/many'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
 
 type Action = ActionRequest['action']
@@ -49,8 +48,8 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       ...(action === 'label' ? { children: <TextInput mt="md" label={t('Label: name=value')} description={t('With - before the name it is taken away.')} placeholder="team=billing" onChange={(event) => { label.text = event.currentTarget.value }} /> } : {}),
       act: async (reason) => {
         const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
-        const done = await send([{ action, filter, ...more } as ActionRequest], counted.through ?? null, reason, key)
-        const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + refusedToo(done.refused)
+        const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason, key)
+        const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
         const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
         if (steps.length) tellUndo(told, () => takeBack(steps, after))
         else tell(told)
@@ -64,12 +63,20 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
 
 /** Fails if some of the jobs were refused: these are not as they were. */
 export async function takeBack(steps: ActionRequest[], after: () => unknown): Promise<void> {
-  await settled(await send(steps, null), after)
+  let refused = 0
+  let why: string | undefined
+  for (const step of steps) {
+    const done = await throughAll(step, { through: null }, undefined)
+    refused += done.refused
+    why ??= done.why
+  }
+  await after()
+  if (refused) throw new Error(`${tn('{count} was refused', '{count} were refused', refused)}: ${why ?? ''}`)
 }
 
 /** What brings deleted jobs back, some in each call. */
 export function restoring(ids: string[]): ActionRequest[] {
-  return named('restore', ids, MOST_IDS) as ActionRequest[]
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action: 'restore', filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as ActionRequest)
 }
 
 /** “team=billing” sets, “-team” takes away. */
@@ -109,6 +116,21 @@ function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
   return Object.keys(filter).length ? filter : { all: true }
 }
 
-function send(steps: ActionRequest[], through: string | null, reason?: string, key: string | null = null): Promise<Done> {
-  return throughAll(steps.map((step) => ({ ...step, through })), (body, how) => call('POST /jobs/actions', { body: body as never, reason, ...how }), key)
+/** A call goes through a thousand jobs at most and says where the next one goes on. */
+async function throughAll(request: ActionRequest, counted: Pick<Tally, 'through'>, reason: string | undefined, key: string | null = null): Promise<{ done: number; refused: number; why: string | undefined; ids: string[] }> {
+  let after: string | null = null
+  const ids: string[] = []
+  let chunk = 0
+  let done = 0
+  let refused = 0
+  let why: string | undefined
+  do {
+    const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
+    done += answer.done ?? 0
+    ids.push(...(answer.job_ids ?? []))
+    refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
+    why ??= answer.refused?.[0]?.message
+    after = answer.cursor ?? null
+  } while (after)
+  return { done, refused, why, ids }
 }

@@ -16,7 +16,6 @@ import { askForMany, type ManyAction } from '@/parts/many'
 import { tell } from '@/parts/notify'
 import { Json } from '@/parts/Json'
 import { Answer, Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
-import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { erasingRecipients, suppressingRecipients, unsuppressingRecipients } from './many'
@@ -111,11 +110,16 @@ function Erase({ id }: { id: string }) {
 /** As the application of the recipient shows it. It is opened with a token for a minute, which the audit notes. */
 function Inbox({ id }: { id: string }) {
   const [items, setItems] = useState<InboxItem[] | null>(null)
-  const { error, sending } = useSending()
-  const open = () => sending(async () => {
-    const { token } = await call('POST /recipients/{user_id}/inbox-token', { path: { user_id: id }, body: { seconds: 60 } })
-    setItems(await call('GET /inbox/{token}', { path: { token }, query: { limit: 20 } as never }))
-  })
+  const [error, setError] = useState<unknown>(null)
+  const open = async () => {
+    setError(null)
+    try {
+      const { token } = await call('POST /recipients/{user_id}/inbox-token', { path: { user_id: id }, body: { seconds: 60 } })
+      setItems(await call('GET /inbox/{token}', { path: { token }, query: { limit: 20 } as never }))
+    } catch (failure) {
+      setError(failure)
+    }
+  }
   return (
     <Panel title={t('Inbox')} right={<Button variant="subtle" color="gray" onClick={() => void open()}>{items ? t('Show it again') : t('Show it')}</Button>}>
       {error !== null ? <Failure error={error} /> : items === null ? <p className="quiet">{t('What the application of the recipient shows. Opening it is noted in the audit.')}</p> : items.length === 0 ? <p className="quiet">{t('The inbox is empty.')}</p> : (

@@ -18,7 +18,6 @@ import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { attempted } from '@/parts/field'
-import { useSending } from '@/parts/sending'
 import { Time } from '@/parts/Time'
 import { deletingTemplates } from './many'
 import { rowsOf, specsOf } from './variables'
@@ -90,7 +89,7 @@ function Editor({ template }: { template: TemplateView | null }) {
   const [texts, setTexts] = useState<Texts>(() => own(template, 'default'))
   const [rows, setRows] = useState(() => rowsOf(template?.variables ?? {}))
   const [channel, setChannel] = useState<string>(() => CHANNELS.find((each) => each in own(template, 'default')) ?? 'email')
-  const { error, setError, sending } = useSending()
+  const [error, setError] = useState<unknown>(null)
   const [trying, setTrying] = useState(false)
   const may = session.may('editor')
   const written = writtenTexts(texts)
@@ -109,12 +108,17 @@ function Editor({ template }: { template: TemplateView | null }) {
     setLocale(next)
     setTexts(own(template, next))
   }
-  const save = () => sending(async () => {
-    const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
-    tell(t('Version {number} is saved', { number: saved.version }))
-    await queries.invalidateQueries({ queryKey: ['templates'] })
-    if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
-  })
+  const save = async () => {
+    setError(null)
+    try {
+      const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
+      tell(t('Version {number} is saved', { number: saved.version }))
+      await queries.invalidateQueries({ queryKey: ['templates'] })
+      if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
+    } catch (failure) {
+      setError(failure)
+    }
+  }
   const remove = () => ask({
     title: t('Delete a template'), object: id, effect: deletingTemplates().effect, verb: t('Delete'), destructive: true, undoable: true, reason: 'required',
     act: async (reason) => {
@@ -221,11 +225,20 @@ function Trial({ template, channel, close }: { template: TemplateView; channel: 
   const [address, setAddress] = useState(channel === 'email' ? mine : '')
   const [user, setUser] = useState('')
   const [sent, setSent] = useState<NotificationView | null>(null)
-  const { busy, error, sending } = useSending()
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<unknown>(null)
   const direct = channel === 'email' || channel === 'sms'
-  const send = () => sending(async () => {
-    setSent(await call('POST /templates/{template_id}/test', { path: { template_id: template.template_id }, body: { channel, ...(address ? { address } : {}), ...(user ? { user_id: user } : {}) } as never }))
-  })
+  const send = async () => {
+    setBusy(true)
+    setError(null)
+    try {
+      setSent(await call('POST /templates/{template_id}/test', { path: { template_id: template.template_id }, body: { channel, ...(address ? { address } : {}), ...(user ? { user_id: user } : {}) } as never }))
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{t('Send me a test')}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void send() }}>

@@ -3,6 +3,7 @@ import { Alert, Anchor, Button, Group, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconAlertTriangle, IconClockEdit, IconRotate, IconRotateClockwise } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useSearchParams } from 'react-router'
 import { ApiError, call } from '@/api/client'
 import type { ClockChange, Explained } from '@/api/schema'
 import icon from '@/icon.svg'
@@ -10,7 +11,6 @@ import { number, t } from '@/i18n'
 import { dayTitle } from '@/parts/calendar/days'
 import { browserZone, dayOf, exactly, shortly, validZone, wallOf } from '@/parts/instant'
 import { Columns, Failure, Page, Panel } from '@/parts/Page'
-import { useSearch } from '@/parts/search'
 import { Time } from '@/parts/Time'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import { byDay, scaleOf } from './line'
@@ -19,11 +19,17 @@ import classes from './Playground.module.css'
 const EXAMPLES = ['*/15 9-17 * * 1-5', '0 9 L * *', '30 2 * * *', 'every 90m', 'RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=16;BYMINUTE=0;BYSECOND=0', '0 9 * * MON#1', '@hourly']
 
 export default function Playground() {
-  const [search, change] = useSearch()
+  const [search, setSearch] = useSearchParams()
   const schedule = search.get('schedule') ?? '30 2 * * *'
   const zone = search.get('timezone') ?? browserZone()
   const other = search.get('compare') ?? ''
-  const set = (name: string, value: string | null) => change({ [name]: value || null })
+  const set = (name: string, value: string | null) =>
+    setSearch((before) => {
+      const next = new URLSearchParams(before)
+      if (value) next.set(name, value)
+      else next.delete(name)
+      return next
+    }, { replace: true })
   const [asked] = useDebouncedValue({ schedule: schedule.trim(), timezone: zone, compare: other.trim() }, 250)
   const explained = useQuery({
     queryKey: ['explain', asked],

@@ -15,7 +15,6 @@ import { duration } from '@/parts/instant'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { presentFirst } from '@/parts/node'
 import { Failure, Page } from '@/parts/Page'
-import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import classes from './Queues.module.css'
@@ -188,16 +187,20 @@ function limitText(queue: Queue): string {
 
 function Limits({ queue, close, done }: { queue: Queue; close: () => void; done: () => Promise<unknown> }) {
   const [limits, setLimits] = useState({ concurrency: queue.concurrency ?? null, key_concurrency: queue.key_concurrency ?? null, rate: queue.rate ?? null, burst: queue.burst ?? null })
-  const { error, sending } = useSending()
+  const [error, setError] = useState<unknown>(null)
   const field = (name: keyof typeof limits, label: string, description: string) => (
     <NumberInput mt="sm" label={label} description={description} min={0} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} />
   )
-  const save = () => sending(async () => {
-    await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: limits })
-    tell(t('The limits of {name} are changed', { name: queue.name }))
-    close()
-    await done()
-  })
+  const save = async () => {
+    try {
+      await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: limits })
+      tell(t('The limits of {name} are changed', { name: queue.name }))
+      close()
+      await done()
+    } catch (failure) {
+      setError(failure)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{t('Limits of {name}', { name: queue.name })}</strong>}>
       <form onSubmit={(event) => { event.preventDefault(); void save() }}>

@@ -1,10 +1,9 @@
 /** Doing something to many runs: count first, then ask, then go on until it is done. */
 import { call, newKey } from '@/api/client'
-import type { RunActionRequest, RunView } from '@/api/schema'
+import type { RunActionRequest, RunTally, RunView } from '@/api/schema'
 import { number, t, tn } from '@/i18n'
 import type { Question } from '@/parts/Confirm'
 import type { Selection } from '@/parts/DataTable'
-import { named, refusedToo, throughAll } from '@/parts/many'
 import { tell, tellFailure } from '@/parts/notify'
 
 type Action = RunActionRequest['action']
@@ -14,6 +13,8 @@ const EFFECTS: Record<Action, string> = {
   cancel: 'Those that wait end at once, those that run are asked to stop. What has ended stays as it is.',
   again: 'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.',
 }
+/** So many are named in one call. */
+const MOST_IDS = 200
 
 export async function askForRuns(ask: (question: Question) => void, action: Action, selection: Selection<RunView>, after: () => unknown): Promise<void> {
   const wishes = wishesOf(action, selection)
@@ -35,8 +36,8 @@ export async function askForRuns(ask: (question: Question) => void, action: Acti
       verb: `${t(TITLES[action])} · ${runs}`,
       destructive: action === 'cancel',
       act: async (reason) => {
-        const done = await throughAll(wishes.map((wish) => ({ ...wish, ...(action === 'cancel' && reason ? { reason } : {}) })), (body, how) => call('POST /runs/actions', { body: body as never, reason, ...how }), key)
-        tell(tn('{count} run was changed', '{count} runs were changed', done.done) + refusedToo(done.refused))
+        const done = await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason, key)
+        tell(tn('{count} run was changed', '{count} runs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
         await after()
       },
     })
@@ -54,5 +55,21 @@ export function wishesOf(action: Action, selection: Pick<Selection<Pick<RunView,
     return [{ action, filter: narrow ? filter : { ...filter, all: true } } as RunActionRequest]
   }
   const ids = selection.rows.flatMap((row) => (row.run_id ? [row.run_id] : []))
-  return named(action, ids) as RunActionRequest[]
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as RunActionRequest)
+}
+
+async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined, key: string | null): Promise<{ done: number; refused: number }> {
+  let chunk = 0
+  let done = 0
+  let refused = 0
+  for (const wish of wishes) {
+    let after: string | null = null
+    do {
+      const answer: RunTally = await call('POST /runs/actions', { body: { ...wish, ...more, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
+      done += (answer.done ?? 0) + (answer.requested ?? 0)
+      refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.runs ?? 0), 0)
+      after = answer.cursor ?? null
+    } while (after)
+  }
+  return { done, refused }
 }

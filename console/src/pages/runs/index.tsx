@@ -1,6 +1,7 @@
 import { IconBan, IconRefresh } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
+import { useSearchParams } from 'react-router'
 import { address, call, page, type Paged } from '@/api/client'
 import type { RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
@@ -9,7 +10,6 @@ import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filter, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { Page } from '@/parts/Page'
-import { useSearch } from '@/parts/search'
 import { Dot, toneOf } from '@/parts/Status'
 import { askForRuns } from './bulk'
 import { runColumns, runKey } from './columns'
@@ -72,7 +72,7 @@ export default function Runs() {
 
 /** How many are in each state; a click shows them. */
 function Counts() {
-  const [search, change] = useSearch()
+  const [search, setSearch] = useSearchParams()
   const given = Object.fromEntries([...search].filter(([name]) => ['job', 'trigger', 'queue', 'since', 'until'].includes(name)))
   const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given as never }), meta: { follow: address('GET /runs/counts', {}, given) } })
   const chosen = search.get('status')
@@ -85,7 +85,14 @@ function Counts() {
             key={state}
             type="button"
             aria-pressed={chosen === state}
-            onClick={() => change({ status: chosen === state ? null : state }, {})}
+            onClick={() =>
+              setSearch((before) => {
+                const next = new URLSearchParams(before)
+                if (chosen === state) next.delete('status')
+                else next.set('status', state)
+                return next
+              })
+            }
           >
             <Dot tone={toneOf(state)} />
             <span>{t(state)}</span>

@@ -4,7 +4,6 @@ import { useState } from 'react'
 import { t } from '@/i18n'
 import { Dialog } from '../Dialog'
 import { exactly, wallOf } from '../instant'
-import { useSending } from '../sending'
 import type { CalendarEvent } from './Calendar'
 import { isConflict, Refusal } from './Refusal'
 import { atOf, WallTime, type Wall } from './WallTime'
@@ -21,12 +20,21 @@ interface Props {
 
 export function Move({ event, local: first, zone, close, act }: Props) {
   const [wall, setWall] = useState<Wall>({ local: first ?? wallOf(new Date(event.at), zone), second: false })
-  const { busy, error, setError, sending } = useSending()
+  const [error, setError] = useState<unknown>(null)
+  const [busy, setBusy] = useState(false)
   const conflict = isConflict(error)
-  const send = (force: boolean) => sending(async () => {
-    await act(atOf(wall, zone), force)
-    close()
-  })
+  const send = async (force: boolean) => {
+    setBusy(true)
+    setError(null)
+    try {
+      await act(atOf(wall, zone), force)
+      close()
+    } catch (failure) {
+      setError(failure)
+    } finally {
+      setBusy(false)
+    }
+  }
   return (
     <Dialog opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
       <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
