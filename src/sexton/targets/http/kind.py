@@ -141,16 +141,6 @@ def check_answered(mode: str, field: str) -> None:
         raise refuse("bad_mode", what, f"{field}.mode", "leave it out")
 
 
-def http_parts(url: str) -> SplitResult | None:
-    """The parts of an http or https URL; None if it is no such URL."""
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if valid else None
-
-
 def _check_url(url: str, field: str) -> None:
     check_text(url, field, 2048)
     if re.search(r"[\s\\]", url):
@@ -161,6 +151,16 @@ def _check_url(url: str, field: str) -> None:
     if _is_never_reached(parts.hostname or ""):
         what = f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast"
         raise refuse("bad_url", what, field, "name the host of a service")
+
+
+def http_parts(url: str) -> SplitResult | None:
+    """The parts of an http or https URL; None if it is no such URL."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid else None
 
 
 def _check_headers(headers: dict[str, str], field: str) -> None:
