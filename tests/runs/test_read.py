@@ -175,6 +175,30 @@ async def test_an_ended_run_shows_attempts_log_and_result(database: Database) ->
     assert [line.message for line in later] == ["line 2"]
 
 
+async def test_a_log_is_followed_without_losing_lines_of_one_instant(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lines of a report without times of their own are all of one instant."""
+    for number in range(9):
+        at = NOON + MINUTE * (number // 4)
+        await insert(database, "run_logs", run_id=1, attempt=1, at=at, message=f"line {number}")
+
+    async def followed(**bounds: int) -> list[list[str]]:
+        pages: list[list[str]] = []
+        after = None
+        while lines := await list_log(Context(database), 1, after=after, **bounds):
+            after = lines[-1].at
+            pages.append([line.message for line in lines])
+        return pages
+
+    wanted = [f"line {number}" for number in range(9)]
+    assert await followed(limit=2) == [wanted[:4], wanted[4:8], wanted[8:]]
+    assert await followed(limit=5) == [wanted[:8], wanted[8:]]
+    assert await followed() == [wanted]
+    monkeypatch.setattr(read, "MOST_BYTES", 600)
+    assert [line for page in await followed() for line in page] == wanted
+
+
 async def test_a_template_is_filled_in_for_a_live_run(database: Database) -> None:
     job = await make_job(database, idempotency_key_template="report-{{week}}-{{payload.n}}", payload={"n": 4})
     await make_live(database, job, 1, NOON)

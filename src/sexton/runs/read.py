@@ -7,8 +7,10 @@ that ends between two pages appears twice rather than not at all.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
+import msgspec
 from asyncpg import Record
 
 from sexton.errors import InvalidField
@@ -18,6 +20,7 @@ from sexton.jobs.spread import jitter_of
 from sexton.model import RunStatus, encode_id
 from sexton.postgres.jsonb import json_value
 from sexton.postgres.page import (
+    MOST_BYTES,
     MOST_ROWS,
     Number,
     Page,
@@ -131,9 +134,18 @@ async def get_run(context: Context, run_id: int) -> RunDetail:
 async def list_log(
     context: Context, run_id: int, *, after: datetime | None = None, limit: int = LOG_LINES
 ) -> list[LogLine]:
-    """The log lines of a run after an instant."""
+    """The log lines of a run after an instant: about `limit`, and about as many bytes as a page may have. All
+    lines of one instant come together, since the next ones are those after it."""
     rows = await context.fetch("reading/list_run_logs", run_id=run_id, after=after, limit=limit)
-    return make_page([("", LogLine(**row)) for row in rows], limit).items
+    lines: list[LogLine] = []
+    size = 0
+    for _, together in groupby((LogLine(**row) for row in rows), lambda line: line.at):
+        more = [*together]
+        size += sum(len(msgspec.json.encode(line)) for line in more)
+        if lines and size > MOST_BYTES:
+            break
+        lines += more
+    return lines
 
 
 async def require_run(context: Context, run_id: int) -> None:

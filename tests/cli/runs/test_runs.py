@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -85,18 +84,23 @@ class Ended:
             {"at": f"2026-06-01T12:00:{n:02}Z", "level": "info", "message": f"line {n}"} for n in range(lines)
         ]
 
-    def ask(self, route: Route, *path: str, after: str | None = None, limit: int = 100) -> Any:
+    def ask(self, route: Route, *path: str, after: str | None = None, **_: int) -> Any:
+        """Two lines at a time: how many come together depends on their size, too."""
         assert route is routes.GET_RUN_LOG
-        return [line for line in self.log if after is None or line["at"] > after][:limit]
+        return [line for line in self.log if after is None or line["at"] > after][:2]
 
 
-def test_a_long_log_is_followed_to_its_last_line(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(following, "LINES", 2)
+@pytest.mark.parametrize("as_json", [True, False])
+def test_a_long_log_is_followed_to_its_last_line(capsys: pytest.CaptureFixture[str], as_json: bool) -> None:
     server: Any = Ended(5)
-    found = {"run_id": "r_1", "log": server.log[:2], "status": "success", "progress": None}
-    assert following._follow(server, found, True) == 0
-    *lines, end = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["message"] for line in lines] == [f"line {n}" for n in range(5)]
-    assert end["status"] == "success"
+    found = {
+        "run_id": "r_1", "log": server.log[:2], "status": "success", "progress": None, "attempt": 1,
+        "error": None, "result": None, "started_at": None, "finished_at": None,
+    }  # fmt: skip
+    assert following._follow(server, found, as_json) == 0
+    *lines, end = capsys.readouterr().out.splitlines()
+    # Without --json the first lines have been shown with the run.
+    assert [line[line.index("line ") :][:6] for line in lines] == [
+        f"line {n}" for n in range(0 if as_json else 2, 5)
+    ]
+    assert "success" in end

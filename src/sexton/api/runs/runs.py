@@ -81,7 +81,9 @@ async def get_run(call: Call) -> Answer:
 
 @operation(routes.GET_RUN_LOG, answer=list[LogLine], answer_example=examples.RUN_DETAIL["log"])
 async def get_run_log(call: Call) -> Answer:
-    """The log lines of a run, the oldest first. To follow it, ask again with `after` set to the last `at`."""
+    """The log lines of a run, the oldest first. To follow it, ask again with `after` set to the last `at`,
+    until the run has ended and no line comes. All lines of one instant come together, even if they are more
+    than `limit`."""
     query = call.query(LogQuery)
     after = None if query.after is None else aware(query.after, "after")
     number = ledger.run_number(call.path("run"))

@@ -38,8 +38,6 @@ Run = Annotated[str | None, Parameter(help="The run's id, r_…. Without it: all
 ENDED = ("success", "dead", "cancelled", "expired")
 # What a run waits for may end with how long that takes.
 COUNTDOWN = ", in "
-# Of a log that is followed, so many lines are read at a time.
-LINES = 1000
 
 
 @command(routes.LIST_RUNS, names={"include": "--skipped"}, defaults={"limit": 20})
@@ -139,18 +137,19 @@ def _follow(client: Client, found: dict[str, Any], as_json: bool) -> int:
     lines = found["log"] if as_json else []
     after = found["log"][-1]["at"] if found["log"] else None
     progress = found["progress"]
-    while True:
+    ended = False
+    while lines or not ended:
         for line in lines:
             if as_json:
                 write_json(line)
             else:
                 _show_log_line(out, line)
-        if found["status"] not in ENDED:
+        # Of a run that has ended, the log is read to its end.
+        ended = found["status"] in ENDED
+        if not ended:
             clock.block(POLL_SECONDS)
             found = client.ask(routes.GET_RUN, run)
-        elif len(lines) < LINES:
-            break
-        lines = client.ask(routes.GET_RUN_LOG, run, after=after, limit=LINES)
+        lines = client.ask(routes.GET_RUN_LOG, run, after=after)
         after = lines[-1]["at"] if lines else after
         if found["progress"] != progress and not as_json:
             progress = found["progress"]
