@@ -98,6 +98,19 @@ async def test_a_list_is_searched_counted_and_sorted(database: Database) -> None
         assert second.cursor is None
 
 
+@pytest.mark.parametrize("text", ["con", "nightly"])
+async def test_very_many_jobs_of_a_product_hide_no_other(database: Database, text: str) -> None:
+    await Store(database).execute(
+        """insert into sexton.jobs (name, kind, schedule, timezone, timing_key, target, description)
+        select 'content/' || n, 'cron', '* * * * *', 'UTC', gen_random_uuid(), '{"content": {}}', 'nightly'
+        from generate_series(1, 100) as n"""
+    )
+    own = await make(database, "contracts", description="nightly")
+    shown, carrying = await search(Context(database), text, 20, ["content"])
+    assert [each.id for each in shown] == [own]
+    assert {each.title[:8] for each in carrying} == {"content/"}
+
+
 async def test_words_are_found_by_their_index(database: Database) -> None:
     store = Store(database)
     await store.execute(
@@ -113,6 +126,7 @@ async def test_words_are_found_by_their_index(database: Database) -> None:
             namespace="default",
             pattern="rare%",
             words=words_query("rare"),
+            look=500,
             limit=20,
             products=[],
         )

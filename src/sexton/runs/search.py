@@ -15,6 +15,8 @@ from sexton.refusal import about
 
 # The index of words returns at most about this many jobs for a frequent word.
 MOST_CANDIDATES = 5000
+# So many of them are read, to find those that carry out no product.
+LOOKED_AT = 500
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,7 +84,13 @@ async def _jobs(
     if number is not None:
         rows += await context.fetch("jobs/find_shown", job_id=number, products=products)
     rows += await rows_with_words(
-        context, "jobs/search", text, pattern=pattern_of(text), limit=limit, products=products
+        context,
+        "jobs/search",
+        text,
+        pattern=pattern_of(text),
+        look=LOOKED_AT,
+        limit=limit,
+        products=products,
     )
     shown = {row["id"]: row for row in reversed(rows)}
     ordered = sorted(shown.values(), key=lambda row: (row["place"], len(row["name"]), row["name"]))
