@@ -48,6 +48,8 @@ class Replica:
         self._look_at = 0.0
         self._looking = asyncio.Lock()
         self._away: str | None = None
+        #: Questions to the primary, with those that are given up and not over yet.
+        self._asking: set[asyncio.Task[str | None]] = set()
 
     async def reading(self) -> Reading | None:
         """Where to read; None: from the primary. Only one caller measures; the others use the last result."""
@@ -98,9 +100,20 @@ class Replica:
 
     async def _written(self) -> str | None:
         """How far the primary has written; None if the primary is away: then it helps to read the replica."""
+        asking = asyncio.create_task(self._ask_primary())
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        # A machine that is gone does not answer, and a connection to it is given back only after a while. Do
+        # not wait for that: the rest of the time is for the replica.
         try:
-            # A machine that is gone does not answer: the rest of the time is for the replica.
-            async with asyncio.timeout(PATIENCE_SECONDS / 2), self._primary.connection() as connection:
+            done, _ = await asyncio.wait([asking], timeout=PATIENCE_SECONDS / 2)
+        finally:
+            asking.cancel()
+        return asking.result() if done else None
+
+    async def _ask_primary(self) -> str | None:
+        try:
+            async with self._primary.connection() as connection:
                 written: str = await connection.fetchval("select pg_current_wal_lsn()::text")
         except (Unavailable, TimeoutError):
             return None
