@@ -173,5 +173,16 @@ async def test_hosts_that_are_well_are_forgotten(time: list[float], monkeypatch:
     assert hosts.opened() == [ORIGIN]
 
 
+async def test_failures_of_long_ago_are_forgotten(time: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that has sent something to very many hosts must not remember each that failed once."""
+    monkeypatch.setattr("sexton.targets.http.hosts.MOST_HOSTS", 3)
+    hosts = breaking()
+    for number in range(10):
+        for _ in range(1 + number % 2 * 2):  # every other one opens its circuit
+            await ask(hosts, 503, f"http://{number}.test:80")
+        time[0] += 91
+    assert len(hosts._circuits) <= 3
+
+
 def test_a_host_that_is_in_use_is_not_forgotten() -> None:
     assert Host(ORIGIN, Settings()).forgettable

@@ -153,7 +153,10 @@ class Circuit:
 
     @property
     def forgettable(self) -> bool:
-        return not (self._users or self._failures or self._open)
+        """Whether a new one would do the same. One that is open is kept for a while longer, for its probe."""
+        counting = self._failures and clock.monotonic() - self._failing_since <= WINDOW_SECONDS
+        probing = self._open and clock.monotonic() - self.open_until <= WINDOW_SECONDS
+        return not (self._users or counting or probing)
 
     @asynccontextmanager
     async def used(self) -> AsyncIterator[None]:
