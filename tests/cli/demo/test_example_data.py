@@ -12,7 +12,9 @@ from sexton.cli.demo.example_data import LATER, USUAL, fill, make_example
 from sexton.content.calendar.calendar import list_calendar
 from sexton.content.releases.view import list_releases
 from sexton.engine.overview import OverviewReader
+from sexton.jobs.create import create
 from sexton.jobs.read import list_jobs
+from sexton.jobs.spec import JobSpec
 from sexton.notifications.campaigns.view import list_campaigns
 from sexton.notifications.spec import PreviewRequest
 from sexton.notifications.templates.preview import preview
@@ -72,6 +74,24 @@ async def test_what_an_interrupted_start_has_left_is_made_anew(
     assert await make_example(database, shards=64, readers=READERS) == len(USUAL) + 1 + LATER
     assert (await list_campaigns(context, status=None, cursor=None, limit=10)).items
     assert await make_example(database, shards=64, readers=READERS) == 0
+    await database.close()
+
+
+async def test_what_people_have_made_beside_an_interrupted_demo_is_kept(
+    own_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    database = await Database.open(own_database_url, size=5)
+    with monkeypatch.context() as patched:
+        patched.setattr(example_data, "write_past", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            await make_example(database, shards=4)
+    ann = Context(database, actor="user:ann")
+    await create(ann, JobSpec(name="mine", schedule="@daily", target={"handler": "work"}))
+    assert await make_example(database, shards=4) == 0
+    assert "mine" in {job.name for job in (await list_jobs(ann)).items}
     await database.close()
 
 

@@ -22,10 +22,16 @@ from sexton.postgres import locks
 from sexton.postgres.database import Database
 from sexton.postgres.migrate import migrate
 from sexton.postgres.partitions import make_partitions
-from sexton.postgres.transaction import Context
+from sexton.postgres.transaction import SYSTEM, Context
 
 # A setting that is there while the data is being made.
 UNFINISHED = "demo_unfinished"
+ACTOR = "demo"
+# Whether nothing but an unfinished demo is in the database.
+LEFT = """
+select exists (select from sexton.settings where name = $1)
+    and not exists (select from sexton.audit_entries where actor not in ($2, $3))
+"""
 # Jobs without a past: a paused one, and one for a single time.
 LATER = 2
 # name, schedule, zone, team, queue, description, seconds
@@ -49,17 +55,17 @@ USUAL = (
 
 
 async def make_example(database: Database, *, shards: int, readers: int = READERS) -> int:
-    """Prepare the database and fill it. What an interrupted start has left is removed first."""
+    """Prepare the database and fill it. The data of an interrupted start is removed first, unless people have
+    changed something in that database, too."""
     async with database.alone(locks.DEMO) as connection:
         if connection is None:
             return 0  # another process makes it
         await migrate(database, shards=shards)
-        unfinished = database.sql("select exists (select from sexton.settings where name = $1)")
-        if await connection.fetchval(unfinished, UNFINISHED):
+        if await connection.fetchval(database.sql(LEFT), UNFINISHED, ACTOR, SYSTEM):
             await connection.execute(f"drop schema {database.schema} cascade")
             await migrate(database, shards=shards)
         await make_partitions(database)
-        return await fill(Context(database, actor="demo"), readers=readers)
+        return await fill(Context(database, actor=ACTOR), readers=readers)
 
 
 async def fill(context: Context, *, readers: int = READERS) -> int:
