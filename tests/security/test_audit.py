@@ -290,6 +290,25 @@ async def test_entries_are_counted(context: Context) -> None:
     assert await count_entries(context, AuditFilter(job_id=7)) == Total(0)
 
 
+async def test_entries_of_a_namespace_and_shared_ones_are_counted_among_very_many(context: Context) -> None:
+    store = Store(context.database)
+    await store.execute(
+        """insert into sexton.audit (sequence, previous, hash, at, id, namespace, actor, face, action)
+        select n, '', '', now(), n, case when n % 1000 = 0 then '*' else 'default' end, 'a', 'api', 'done'
+        from generate_series(1, 20000) as n"""
+    )
+    await store.execute("analyze sexton.audit")
+    many = await count_entries(context, shared=True)
+    assert many is not None
+    assert many.estimated
+    assert many.count == pytest.approx(20_000, rel=0.05)
+    few = Context(context.database, "billing")
+    await record(few, "thing.done")
+    # What others have does not keep these from being counted, nor a filter.
+    assert await count_entries(few, shared=True) == Total(21)
+    assert await count_entries(few, AuditFilter(action="thing.done"), shared=True) == Total(1)
+
+
 @pytest.mark.parametrize("cursor", ["x", "AAAA"])
 async def test_a_cursor_of_others_is_refused(context: Context, cursor: str) -> None:
     with pytest.raises(InvalidField, match="cursor"):
