@@ -8,7 +8,7 @@ import { setNonce } from 'get-nonce'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { RouterProvider } from 'react-router'
-import { ApiError } from './api/client'
+import { isRefused } from './api/client'
 import { preferredLanguage, setLanguage, useLanguage } from './i18n'
 import { ConfirmProvider } from './parts/Confirm'
 import { router } from './router'
@@ -24,8 +24,7 @@ const queries = new QueryClient({
     queries: {
       staleTime: 5_000,
       refetchOnWindowFocus: true,
-      // What the server refuses it refuses again; what did not arrive may arrive.
-      retry: (count, error) => !(error instanceof ApiError && error.status < 500) && count < 3,
+      retry: (count, error) => !isRefused(error) && count < 3,
     },
   },
 })

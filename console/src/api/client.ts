@@ -1,4 +1,5 @@
 /** The one way to the API: typed by the OpenAPI document, with the namespace, the token of the session and the reason. */
+import { t } from '@/i18n'
 import { parseExact, writeExact } from './exact'
 import type { Operations, Problem } from './schema'
 
@@ -33,7 +34,7 @@ export class ApiError extends Error {
     readonly status: number,
     readonly problem: Partial<Problem>,
   ) {
-    super(problem.detail ?? problem.title ?? `The server answered ${status}`)
+    super(problem.detail ?? problem.title ?? t('The server answered {status}', { status }))
   }
   get code(): string {
     return this.problem.code ?? ''
@@ -47,7 +48,17 @@ export class ApiError extends Error {
 }
 
 /** No answer came: the network or the server is away. */
-export class Unreachable extends Error {}
+export class Unreachable extends Error {
+  /** `change`: something was to be changed, and it is not known whether it was. */
+  constructor(readonly change: boolean) {
+    super('The server cannot be reached')
+  }
+}
+
+/** What the server refuses it refuses again; what did not arrive, or broke there, may be asked for again. */
+export function isRefused(error: unknown): boolean {
+  return error instanceof ApiError && error.status < 500
+}
 
 /** An answer may be so old: many consoles ask the same when something has changed, and share the answer. */
 const SHARED_SECONDS = 2
@@ -107,6 +118,12 @@ export async function page<N extends Name>(name: N, options: Options<N>): Promis
   }
 }
 
+/** A page of a list by the filters in the address. These are texts, which the server reads and checks. */
+export function listed<N extends Name>(name: N, filters: Record<string, unknown>, cursor: string | null, signal: AbortSignal): Promise<Paged<Of<N>['answer']>> {
+  // In the order of the address that a list follows: see `live`.
+  return page(name, { query: { limit: 100, ...filters, cursor }, signal } as unknown as Options<N>)
+}
+
 /** The `cursor` in the address of the next page. */
 export function cursorOf(link: string | null): string | null {
   const next = /<([^>]*)>;\s*rel="next"/.exec(link ?? '')
@@ -159,19 +176,46 @@ async function send<N extends Name>(name: N, options: Options<N>): Promise<{ tex
     headers['Content-Type'] = 'application/json'
     body = writeExact(given.body, 0)
   }
-  let response: Response
+  const request: Sent = { method, headers, body, signal: given.signal, change: method !== 'GET' && !onlyAsks(name, given.body) }
+  const response = await answerOf(address(name, given.path, given.query), request)
+  return { text: await arrived(response.text(), request), headers: response.headers }
+}
+
+/** A file, with the headers of the API. */
+export async function file(path: string, query: Record<string, unknown>): Promise<Blob> {
+  const request: Sent = { method: 'GET', headers: headersOf({}, 'GET'), body: null, signal: undefined, change: false }
+  const response = await answerOf(address(`GET ${path}`, {}, query), request)
+  return arrived(response.blob(), request)
+}
+
+interface Sent {
+  method: string
+  headers: Record<string, string>
+  body: string | null
+  signal: AbortSignal | undefined
+  change: boolean
+}
+
+/** What changes nothing though it is posted: how something would be. */
+function onlyAsks(name: string, body: unknown): boolean {
+  return /\/(preview|explain)$/.test(name) || (body as { dry_run?: unknown } | null | undefined)?.dry_run === true
+}
+
+async function answerOf(to: string, { method, headers, body, signal, change }: Sent): Promise<Response> {
+  const response = await arrived(fetch(to, { method, headers, body, credentials: 'same-origin', cache: 'no-store', ...(signal && { signal }) }), { signal, change })
+  if (change) changedAt = performance.now()
+  if (!response.ok) throw new ApiError(response.status, problemOf(await arrived(response.text(), { signal, change })))
+  return response
+}
+
+/** An answer that is lost in the middle is as good as none. */
+async function arrived<T>(answer: Promise<T>, { signal, change }: Pick<Sent, 'signal' | 'change'>): Promise<T> {
   try {
-    const request: RequestInit = { method, headers, body, credentials: 'same-origin', cache: 'no-store' }
-    if (given.signal) request.signal = given.signal
-    response = await fetch(address(name, given.path, given.query), request)
+    return await answer
   } catch (error) {
-    if (given.signal?.aborted) throw error
-    throw new Unreachable('The server cannot be reached')
+    if (signal?.aborted) throw error
+    throw new Unreachable(change)
   }
-  if (method !== 'GET') changedAt = performance.now()
-  const text = await response.text()
-  if (!response.ok) throw new ApiError(response.status, problemOf(text))
-  return { text, headers: response.headers }
 }
 
 function problemOf(text: string): Partial<Problem> {

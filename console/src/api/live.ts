@@ -320,10 +320,13 @@ export function readEvents(text: string): [StreamEvent[], string] {
 
 function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, milliseconds)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      // A server that is away for days is waited for thousands of times with one signal.
+      signal.removeEventListener('abort', end)
       resolve()
-    }, { once: true })
+    }
+    const timer = setTimeout(end, milliseconds)
+    signal.addEventListener('abort', end)
   })
 }

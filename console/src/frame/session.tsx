@@ -1,7 +1,7 @@
 /** Who looks at the console, in which namespace, and the stream of changes. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { createContext, useContext, useEffect, useMemo, useState, type ReactNode } from 'react'
-import { ApiError, call, setSession } from '@/api/client'
+import { ApiError, call, isRefused, setSession } from '@/api/client'
 import { LiveFeed, useLive, type Live } from '@/api/live'
 import type { CallerView, Role } from '@/api/schema'
 import { browserZone, validZone, type ZoneChoice } from '@/parts/instant'
@@ -12,6 +12,9 @@ const RANK: Record<Role, number> = { viewer: 0, worker: 0, operator: 1, editor: 
 export const EVERYWHERE = '*'
 const NAMESPACE = 'sexton.namespace'
 const ZONE = 'sexton.zone'
+const LONGEST_WAIT_MS = 10_000
+// Until then it may be a moment without a network.
+const TOLD_AFTER = 3
 
 export interface Session {
   caller: CallerView
@@ -58,7 +61,9 @@ export function SessionProvider({ children, waiting, failed }: { children: React
     queryKey: ['session'],
     queryFn: () => call('GET /session', {}),
     staleTime: 60_000,
-    retry: (count, error) => !(error instanceof ApiError) && count < 5,
+    // Without it there is no stream that would tell when the server is back.
+    retry: (_, error) => !isRefused(error),
+    retryDelay: (count) => Math.min(1000 * 2 ** count, LONGEST_WAIT_MS),
   })
   const caller = asked.data
   const named = namespaceIn(location.pathname)
@@ -94,7 +99,9 @@ export function SessionProvider({ children, waiting, failed }: { children: React
     }
   }, [asked.error])
 
-  if (asked.error) return failed(asked.error)
+  // A server that is away takes no page away, nor what is typed there: the banner tells.
+  const failure = asked.error ?? (!caller && asked.failureCount >= TOLD_AFTER ? asked.failureReason : null)
+  if (failure) return failed(failure)
   if (!caller || !chosen || elsewhere) return waiting
   const role = caller.roles[chosen] ?? caller.roles[EVERYWHERE]
   const everywhere = caller.roles[EVERYWHERE]

@@ -3,8 +3,9 @@ import { Skeleton } from '@mantine/core'
 import { IconAlertTriangle, IconChevronRight } from '@tabler/icons-react'
 import { useEffect, type ReactNode } from 'react'
 import { Link } from 'react-router'
-import { ApiError, Unreachable } from '@/api/client'
+import { ApiError } from '@/api/client'
 import { t } from '@/i18n'
+import { failureText, failureTitle } from './failure'
 import classes from './Page.module.css'
 
 interface Crumb {
@@ -111,12 +112,6 @@ export function PageOf<T>({ query, list, children, lines = 6 }: { query: { data:
   return <div className={classes.page}><Answer query={query} lines={lines}>{children}</Answer></div>
 }
 
-function failureTitle(error: unknown): string {
-  if (error instanceof Unreachable) return t('The server cannot be reached')
-  if (error instanceof ApiError && error.status === 403) return t('Not allowed')
-  return error instanceof ApiError && error.status === 404 ? t('Not found') : t('That did not work')
-}
-
 /** `untitled`: where the page is called so. `title`: what is wrong, where that is known; the hint, which speaks to programs, is left out then. */
 export function Failure({ error, untitled = false, title }: { error: unknown; untitled?: boolean; title?: string | undefined }) {
   const known = error instanceof ApiError
@@ -125,7 +120,7 @@ export function Failure({ error, untitled = false, title }: { error: unknown; un
       <IconAlertTriangle size={18} aria-hidden />
       <div>
         {!untitled && <strong>{title ?? failureTitle(error)}</strong>}
-        <p>{error instanceof Unreachable ? t('It is tried again by itself.') : error instanceof Error ? error.message : String(error)}</p>
+        <p>{failureText(error)}</p>
         {known && error.hint && !title && <p className="quiet">{error.hint}</p>}
       </div>
     </div>

@@ -1,10 +1,8 @@
-import { ApiError, address, headersOf } from '@/api/client'
+import { file } from '@/api/client'
 
 /** Fetch a file with the headers of the API, and give it to the browser to save. */
 export async function download(path: string, query: Record<string, string>, name: string): Promise<void> {
-  const response = await fetch(address(`GET ${path}`, {}, query), { headers: headersOf({}, 'GET'), credentials: 'same-origin' })
-  if (!response.ok) throw new ApiError(response.status, { detail: await response.text() })
-  save(await response.blob(), name)
+  save(await file(path, query), name)
 }
 
 export function save(content: Blob, name: string): void {
