@@ -40,7 +40,7 @@ function Shell() {
     <div className={classes.frame}>
       <a href="#content" className={classes.skip}>{t('Skip to the content')}</a>
       <aside className={classes.nav}><Navigation /></aside>
-      <Drawer opened={menu} onClose={closeMenu} size={260} padding="xs" title={<Brand />}><Navigation inDrawer /></Drawer>
+      <Drawer opened={menu} onClose={closeMenu} size={260} padding="xs" title={<Brand />} closeButtonProps={{ 'aria-label': t('Close') }}><Navigation inDrawer /></Drawer>
       <header className={classes.top}>
         <ActionIcon className={classes.burger} aria-label={t('Open the navigation')} onClick={openMenu}><IconMenu2 size={18} /></ActionIcon>
         <NamespaceMenu />

@@ -7,6 +7,7 @@ import { createContext, useCallback, useContext, useRef, useState, type ReactNod
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { Failure } from './Page'
+import { useSending } from './sending'
 
 export interface Question {
   title: string
@@ -37,7 +38,7 @@ export function useConfirm(): (question: Question) => void {
 
 export function ConfirmProvider({ children }: { children: ReactNode }) {
   const [asked, setAsked] = useState<{ question: Question; number: number } | null>(null)
-  // Which question is open. Each begins with nothing typed, and one that ends late closes no other.
+  // Which question is open. Each begins with nothing typed.
   const [open, setOpen] = useState(0)
   const last = useRef(0)
   const ask = useCallback((question: Question) => {
@@ -57,28 +58,15 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
 function Asked({ question, open, close }: { question: Question; open: boolean; close: () => void }) {
   const [reason, setReason] = useState('')
   const [typed, setTyped] = useState('')
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, send } = useSending(open)
   const asked = question.reason ?? (question.destructive && !question.undoable ? 'required' : 'optional')
   const ready = !busy && (asked !== 'required' || reason.trim().length > 0) && (question.typed === undefined || typed.trim() === question.typed)
-  const act = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await question.act(reason.trim() || undefined)
-      close()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
   return (
     <Dialog opened={open} onClose={close} title={<strong>{question.title}</strong>} size="md">
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          if (ready) void act()
+          if (ready) void send(() => question.act(reason.trim() || undefined), close)
         }}
       >
         <Text fw={600} style={{ overflowWrap: 'anywhere' }}>{question.object}</Text>

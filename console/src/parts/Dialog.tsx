@@ -1,13 +1,14 @@
 /** A dialog that gives the focus back to what opened it, also if it is drawn only while it is open, or was opened from a menu. */
 import { Modal, type ModalProps } from '@mantine/core'
 import { useEffect } from 'react'
+import { t } from '@/i18n'
 
 export function Dialog(props: ModalProps) {
   useFocusBack(props.opened)
-  return <Modal returnFocus={false} {...props} />
+  return <Modal returnFocus={false} closeButtonProps={{ 'aria-label': t('Close') }} {...props} />
 }
 
-export function useFocusBack(open: boolean): void {
+function useFocusBack(open: boolean): void {
   useEffect(() => {
     if (!open) return
     const opener = openerOf(document.activeElement)
@@ -24,7 +25,7 @@ export function useFocusBack(open: boolean): void {
 }
 
 /** An entry of a menu is gone when the dialog closes: then it is what opens the menu. */
-export function openerOf(active: Element | null): HTMLElement | null {
+function openerOf(active: Element | null): HTMLElement | null {
   const menu = active?.closest('[role="menu"]')
   const opener = menu?.id ? document.querySelector(`[aria-controls="${CSS.escape(menu.id)}"]`) : active
   return opener instanceof HTMLElement && opener !== document.body ? opener : null

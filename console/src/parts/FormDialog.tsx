@@ -1,10 +1,11 @@
 /** A dialog with a form: it closes when it was saved; what was refused stands at its field, or below all of them. */
 import { Alert, Button, Group } from '@mantine/core'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { t } from '@/i18n'
 import { Dialog } from './Dialog'
 import { errorAt } from './field'
 import { Failure } from './Page'
+import { useSending } from './sending'
 
 interface Props {
   title: string
@@ -17,23 +18,11 @@ interface Props {
 }
 
 export function FormDialog({ title, verb, fields = [], close, save, children }: Props) {
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
-  const send = async () => {
-    setBusy(true)
-    setError(null)
-    try {
-      await save()
-      close()
-    } catch (failure) {
-      setError(failure)
-      setBusy(false)
-    }
-  }
+  const { busy, error, send } = useSending()
   const atField = (field: string) => errorAt(error, field)
   return (
     <Dialog opened onClose={close} title={<strong>{title}</strong>}>
-      <form onSubmit={(event) => { event.preventDefault(); void send() }}>
+      <form onSubmit={(event) => { event.preventDefault(); void send(save, close) }}>
         {typeof children === 'function' ? children(atField) : children}
         {error !== null && !fields.some(atField) && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
         <Group justify="flex-end" mt="lg" gap="xs">

@@ -5,12 +5,13 @@ import { Link, useParams } from 'react-router'
 import { call, page } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
-import { t, tn } from '@/i18n'
+import { number, t, tn } from '@/i18n'
 import { Move } from '@/parts/calendar/Move'
 import { useConfirm } from '@/parts/Confirm'
 import { takeBack } from '@/parts/many'
-import { tell, tellFailure, tellUndo } from '@/parts/notify'
+import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { nameOf } from './Board'
@@ -41,7 +42,7 @@ export function Schedule() {
           <Columns side>
             <Stack>
               {schedule.last_error && <Alert color={schedule.status === 'failed' ? 'red' : 'yellow'} title={schedule.status === 'skipped' ? t('Why it was skipped') : t('What went wrong')}>{schedule.last_error}</Alert>}
-              <Panel title={t('How it was carried out')} flush><Answer query={carried}>{({ items }) => <Executions rows={items} />}</Answer></Panel>
+              <Panel title={t('How it was carried out')} right={carried.data?.cursor && t('the latest {count}', { count: number(carried.data.items.length) })} flush><Answer query={carried}>{({ items }) => <Executions rows={items} />}</Answer></Panel>
               {schedule.next_times && schedule.next_times.length > 0 && <Panel title={t('Next times')}><ul className={classes.list}>{schedule.next_times.map((at) => <li key={at}><Time at={at} zone={schedule.timezone} show="both" /></li>)}</ul></Panel>}
             </Stack>
             <Panel title={t('Facts')}>
@@ -75,17 +76,18 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
   const path = { schedule: schedule.schedule_id }
   const name = nameOf(schedule)
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
-  const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
+  const [busy, once] = useActing()
+  const act = (work: () => Promise<unknown>, done: string) => void once(async () => { await work(); tell(done); await refresh() })
   const restore = () => takeBack('content/schedules', 'restore', [schedule.schedule_id], refresh)
   if (!session.may('editor')) return null
-  if (schedule.status === 'cancelled' && !schedule.release_id && (schedule.recurrence_rule || new Date(schedule.scheduled_at_utc) > new Date())) return <Button variant="default" onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
+  if (schedule.status === 'cancelled' && !schedule.release_id && (schedule.recurrence_rule || new Date(schedule.scheduled_at_utc) > new Date())) return <Button variant="default" loading={busy} onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
   if (schedule.status !== 'pending') return null
   return (
     <>
-      {schedule.needs_approval && !schedule.approved_by && <Button onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
+      {schedule.needs_approval && !schedule.approved_by && <Button loading={busy} onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Go out now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
-      {schedule.recurrence_rule && <Button variant="default" onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
+      {schedule.recurrence_rule && <Button variant="default" loading={busy} onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel an action'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are cancelled, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
       {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { at, force } }); await refresh() }} />}
     </>

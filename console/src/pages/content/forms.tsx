@@ -5,12 +5,13 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState, type ReactNode } from 'react'
 import { call, page } from '@/api/client'
 import type { Action } from '@/api/schema'
-import { t } from '@/i18n'
+import { said, t } from '@/i18n'
 import { isConflict, Refusal } from '@/parts/calendar/Refusal'
 import { atOf, NO_TIME, WallTime } from '@/parts/calendar/WallTime'
 import { Dialog } from '@/parts/Dialog'
 import { browserZone } from '@/parts/instant'
 import { tell } from '@/parts/notify'
+import { useSending } from '@/parts/sending'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import classes from './Content.module.css'
 
@@ -22,23 +23,13 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
   const [zone, setZone] = useState<string | null>(browserZone())
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, send: once } = useSending()
   const conflict = isConflict(error)
-  const send = async (force: boolean) => {
-    setBusy(true)
-    setError(null)
-    try {
-      const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
-      tell(warnings.length ? t('It is planned. As things are, it would fail: {why}', { why: warnings.join('; ') }) : t('It is planned'))
-      close()
-      await queries.invalidateQueries({ queryKey: ['content'] })
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const send = (force: boolean) => once(async () => {
+    const warnings = await act({ entity_type: type, entity_id: id, timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, force })
+    tell(warnings.length ? t('It is planned. As things are, it would fail: {why}', { why: warnings.map(said).join('; ') }) : t('It is planned'))
+    void queries.invalidateQueries({ queryKey: ['content'] })
+  }, close)
   return (
     <Dialog opened onClose={close} title={<strong>{title}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>
@@ -65,7 +56,7 @@ function Form({ title, close, children, act }: { title: string; close: () => voi
 function EntityId({ type, value, onChange, ...rest }: { type: string; value: string; onChange(id: string): void } & Omit<AutocompleteProps, 'type' | 'value' | 'onChange' | 'data'>) {
   const [wanted] = useDebouncedValue(JSON.stringify([type.trim(), value.trim()]), 200)
   const [entity_type, search] = JSON.parse(wanted) as [string, string]
-  const found = useQuery({ queryKey: ['content', 'entities', 'choice', entity_type, search], queryFn: ({ signal }) => page('GET /content/entities', { query: { limit: 20, entity_type: entity_type || null, ...(search ? { search } : {}) } as never, signal }), placeholderData: keepPreviousData })
+  const found = useQuery({ queryKey: ['content', 'entities', 'choice', entity_type, search], queryFn: ({ signal }) => page('GET /content/entities', { query: { limit: 20, entity_type: entity_type || null, ...(search ? { search } : {}) }, signal }), placeholderData: keepPreviousData })
   const titles = new Map((found.data?.items ?? []).map((each) => [each.entity_id, each.title]))
   // The server has looked already.
   return <Autocomplete {...rest} value={value} onChange={onChange} data={[...titles.keys()]} filter={({ options }) => options} renderOption={({ option }) => <span className="clip">{option.value} <span className="quiet">{titles.get(option.value)}</span></span>} />
@@ -126,25 +117,15 @@ export function PlanRelease({ close }: { close: () => void }) {
   const [note, setNote] = useState('')
   const [approval, setApproval] = useState(false)
   const [goOn, setGoOn] = useState(false)
-  const [busy, setBusy] = useState(false)
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, send: once } = useSending()
   const conflict = isConflict(error)
-  const send = async (force: boolean) => {
-    setBusy(true)
-    setError(null)
-    try {
-      const made = await call('POST /content/releases', {
-        body: { items: items.filter((item) => item.entity_id), at: atOf(wall, zone ?? 'UTC'), timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
-      })
-      tell(t('{name} is planned', { name: made.note ?? made.release_id }))
-      close()
-      await queries.invalidateQueries({ queryKey: ['content'] })
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const send = (force: boolean) => once(async () => {
+    const made = await call('POST /content/releases', {
+      body: { items: items.filter((item) => item.entity_id), at: atOf(wall, zone ?? 'UTC'), timezone: zone ?? 'UTC', note: note || null, needs_approval: approval, on_failure: goOn ? 'continue' : 'undo', force },
+    })
+    tell(t('{name} is planned', { name: made.note ?? made.release_id }))
+    void queries.invalidateQueries({ queryKey: ['content'] })
+  }, close)
   return (
     <Dialog opened onClose={close} title={<strong>{t('Plan a release')}</strong>} size="lg">
       <form onSubmit={(event) => { event.preventDefault(); void send(false) }}>

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { Link, useParams } from 'react-router'
-import { call, page } from '@/api/client'
+import { call, listed } from '@/api/client'
 import type { ReleaseView } from '@/api/schema'
 import { useSession, useZone } from '@/frame/session'
 import { t, tn } from '@/i18n'
@@ -14,8 +14,9 @@ import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { takeBack } from '@/parts/many'
-import { tell, tellFailure, tellUndo } from '@/parts/notify'
+import { tell, tellUndo } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { usePlanActions } from './planned'
@@ -38,7 +39,7 @@ export function Releases() {
       name="content"
       label={t('Releases')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /content/releases', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      load={(filters: Filters, cursor, signal) => listed('GET /content/releases', filters, cursor, signal)}
       keyOf={(release) => release.release_id}
       to={(release) => `/content/releases/${release.release_id}`}
       filters={[{ name: 'search', label: t('Part of the note'), kind: 'text' }, { name: 'created_by', label: t('Planned by'), kind: 'text', width: 160 }, { name: 'start', label: t('Since'), kind: 'since', width: 150 }]}
@@ -50,7 +51,7 @@ export function Releases() {
 }
 
 /** What its check found, but for the approval: that is said by itself, and may have come since. */
-export function problemsOf(release: Pick<ReleaseView, 'findings'>): NonNullable<ReleaseView['findings']> {
+function problemsOf(release: Pick<ReleaseView, 'findings'>): NonNullable<ReleaseView['findings']> {
   return (release.findings ?? []).filter((finding) => finding.code !== 'not_approved')
 }
 
@@ -116,16 +117,17 @@ function Actions({ release }: { release: ReleaseView }) {
   const path = { release: release.release_id }
   const name = release.note ?? release.release_id
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
-  const act = (work: () => Promise<unknown>, done: string) => void work().then(() => { tell(done); return refresh() }).catch(tellFailure)
+  const [busy, once] = useActing()
+  const act = (work: () => Promise<unknown>, done: string) => void once(async () => { await work(); tell(done); await refresh() })
   const count = tn('{count} item', '{count} items', itemsOf(release).length)
   const restore = () => takeBack('content/releases', 'restore', [release.release_id], refresh)
   if (!session.may('editor')) return null
-  if (release.status === 'cancelled' && new Date(release.scheduled_at_utc) > new Date()) return <Button variant="default" onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
+  if (release.status === 'cancelled' && new Date(release.scheduled_at_utc) > new Date()) return <Button variant="default" loading={busy} onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
   if (release.status !== 'pending') return null
   return (
     <>
-      {release.needs_approval && !release.approved_by && <Button onClick={() => act(() => call('POST /content/releases/{release}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
-      <Button variant="default" onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
+      {release.needs_approval && !release.approved_by && <Button loading={busy} onClick={() => act(() => call('POST /content/releases/{release}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
+      <Button variant="default" loading={busy} onClick={() => act(() => call('POST /content/releases/{release}/check', { path }), t('{name} was checked', { name }))}>{t('Check now')}</Button>
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Go out now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a release'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>

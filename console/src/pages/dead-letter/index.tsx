@@ -14,6 +14,7 @@ import { errorAt, parsedAt } from '@/parts/field'
 import { Json, masked, unmasked } from '@/parts/Json'
 import { tell } from '@/parts/notify'
 import { Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import classes from './DeadLetter.module.css'
@@ -30,23 +31,17 @@ function Shown({ letter }: { letter: DeadLetter }) {
   const navigate = useNavigate()
   const queries = useQueryClient()
   const [payload, setPayload] = useState<string | null>(null)
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, send } = useSending()
   const path = { run: letter.run_id }
-  const redrive = async () => {
-    setError(null)
-    try {
-      const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
-      const made = await call('POST /dead/{run}/redrive', { path, body })
-      tell(t('A new run was made'))
-      await queries.invalidateQueries({
-        // This letter itself is gone.
-        predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) && id !== letter.run_id,
-      })
-      void navigate(`/runs/${made.run_id}`)
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+  // This letter itself is gone then.
+  const refresh = () => void queries.invalidateQueries({ predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups'].includes(String(name)) && id !== letter.run_id })
+  const redrive = () => send(async () => {
+    const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
+    const made = await call('POST /dead/{run}/redrive', { path, body })
+    tell(t('A new run was made'))
+    refresh()
+    void navigate(`/runs/${made.run_id}`)
+  })
   const discard = () => ask({
     title: t('Discard a dead letter'),
     object: `${letter.job_name ?? letter.job_id} ${letter.run_id}`,
@@ -57,6 +52,7 @@ function Shown({ letter }: { letter: DeadLetter }) {
     act: async (reason) => {
       await call('POST /dead/{run}/discard', { path, reason })
       tell(t('It was discarded'))
+      refresh()
       void navigate('/dead')
     },
   })
@@ -68,7 +64,7 @@ function Shown({ letter }: { letter: DeadLetter }) {
       about={<>{t('died')} <Time at={letter.died_at} show="both" /></>}
       actions={session.may('operator') && (
         <>
-          <Button leftSection={<IconRefresh size={14} />} onClick={() => void redrive()}>{payload === null ? t('Redrive') : t('Redrive with this payload')}</Button>
+          <Button leftSection={<IconRefresh size={14} />} loading={busy} onClick={() => void redrive()}>{payload === null ? t('Redrive') : t('Redrive with this payload')}</Button>
           <Button variant="default" leftSection={<IconTrash size={14} />} onClick={discard}>{t('Discard')}</Button>
         </>
       )}

@@ -8,6 +8,7 @@ import { Dialog } from '@/parts/Dialog'
 import { duration } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { Failure } from '@/parts/Page'
+import { useSending } from '@/parts/sending'
 
 interface Props {
   filter: DeadFilter
@@ -20,26 +21,14 @@ interface Props {
 export function Redrive({ filter, name, count, close, done }: Props) {
   const [rate, setRate] = useState<number | string>('')
   const [counted, setCounted] = useState<number | null>(null)
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
-  const send = async (dry: boolean) => {
-    setBusy(true)
-    setError(null)
-    try {
-      const body = { ...filter, rate: rate === '' ? null : Number(rate), ...(dry ? { dry_run: true } : {}) }
-      const answer = await call('POST /dead/redrive', { body })
-      if (dry) setCounted(answer.matched ?? count)
-      else {
-        tell(tn('{count} run is made again', '{count} runs are made again', answer.redriven ?? 0))
-        close()
-        await done()
-      }
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const { busy, error, send } = useSending()
+  const body = { ...filter, rate: rate === '' ? null : Number(rate) }
+  const dryRun = () => send(async () => setCounted((await call('POST /dead/redrive', { body: { ...body, dry_run: true } })).matched ?? count))
+  const redrive = () => send(async () => {
+    const { redriven } = await call('POST /dead/redrive', { body })
+    tell(tn('{count} run is made again', '{count} runs are made again', redriven ?? 0))
+    void done()
+  }, close)
   const known = counted ?? count
   return (
     <Dialog opened onClose={close} title={<strong>{t('Redrive dead letters')}</strong>}>
@@ -50,8 +39,8 @@ export function Redrive({ filter, name, count, close, done }: Props) {
       {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
       <Group justify="flex-end" mt="lg" gap="xs">
         <Button variant="default" onClick={close}>{t('Keep it as it is')}</Button>
-        <Button variant="default" onClick={() => void send(true)} disabled={busy}>{t('Dry run')}</Button>
-        <Button loading={busy} onClick={() => void send(false)}>{tn('Redrive {count}', 'Redrive {count}', known)}</Button>
+        <Button variant="default" onClick={() => void dryRun()} disabled={busy}>{t('Dry run')}</Button>
+        <Button loading={busy} onClick={() => void redrive()}>{tn('Redrive {count}', 'Redrive {count}', known)}</Button>
       </Group>
     </Dialog>
   )

@@ -13,8 +13,9 @@ import { DataTable, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
-import { tell, tellFailure, tellUndo } from '@/parts/notify'
+import { tell, tellUndo } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
 import { showChosen } from '@/parts/tabs'
@@ -50,7 +51,7 @@ export default function Job() {
           about={[words.data?.explanation ?? [job.schedule, job.timezone].filter(Boolean).join(', '), job.description].filter(Boolean).join(' — ')}
           actions={<Actions job={job} />}
         >
-          {job.problem && <Alert color="red" icon={<IconAlertTriangle size={18} />}>{job.problem}</Alert>}
+          {job.problem && <Alert color="red" icon={<IconAlertTriangle size={18} />}>{said(job.problem)}</Alert>}
           {job.warnings?.map((warning) => <Alert key={warning} color="yellow" icon={<IconAlertTriangle size={18} />}>{said(warning)}</Alert>)}
           {job.status === 'paused' && (
             <Alert color="yellow" icon={<IconPlayerPause size={18} />}><p>{t('Paused')}{job.paused_reason ? `: ${job.paused_reason}` : ''}{job.paused_until ? <> · {t('goes on')} <Time at={job.paused_until} zone={job.timezone} show="both" /></> : ''}</p></Alert>
@@ -96,7 +97,7 @@ export default function Job() {
 
 const TITLES: Record<(typeof TABS)[number], string> = { runs: 'Runs', accounting: 'Accounting', trends: 'Durations and lateness', changes: 'Changes', definition: 'Definition' }
 
-export function targetText(job: Pick<JobView, 'target'>): string {
+function targetText(job: Pick<JobView, 'target'>): string {
   const [kind, value] = Object.entries(job.target ?? {})[0] ?? ['', '']
   if (kind === 'handler') return String(value)
   const place = value as { url?: unknown; topic?: string; task?: string; method?: string }
@@ -150,70 +151,55 @@ function Actions({ job }: { job: JobView }) {
   const [dialog, setDialog] = useState<'backfill' | 'pause' | null>(null)
   const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['job', 'jobs', 'job-runs', 'job-why'].includes(String(first)) })
   const path = { job: job.job_id }
-  const act = async (work: () => Promise<unknown>, done: string) => {
-    try {
-      await work()
-      tell(done)
-      await refresh()
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const [busy, act] = useActing()
   const runNow = () => act(async () => {
     const made = await call('POST /jobs/{job}/run', { path, body: {} })
+    tell(t('{name} runs now', { name: job.name }))
+    void refresh()
     void navigate(`/runs/${made.run_id}`)
-  }, t('{name} runs now', { name: job.name }))
-  const resume = async () => {
-    try {
-      await call('POST /jobs/{job}/resume', { path })
-      tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
-      await refresh()
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  })
+  const resume = () => act(async () => {
+    await call('POST /jobs/{job}/resume', { path })
+    tellUndo(t('{name} goes on', { name: job.name }), async () => { await call('POST /jobs/{job}/pause', { path, body: { reason: job.paused_reason ?? null, until: job.paused_until ?? null } }); await refresh() })
+    await refresh()
+  })
   const next = job.next_run_at
-  const skip = async () => {
-    try {
-      await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
-      tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
-      await refresh()
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const skip = () => act(async () => {
+    await call('POST /jobs/{job}/skip-next', { path, body: { at: next } })
+    tellUndo(t('The next time is left out'), async () => { await call('POST /jobs/{job}/reschedule', { path, body: { at: next ?? '' } }); await refresh() })
+    await refresh()
+  })
   const restore = async () => { await call('POST /jobs/{job}/restore', { path }); await refresh() }
-  const remove = async () => {
-    const counts = await call('GET /runs/counts', { query: { job: job.job_id } }).catch(() => null)
-    const waiting = (counts?.pending ?? 0) + (counts?.failed ?? 0) + (counts?.waiting ?? 0)
+  const remove = () => act(async () => {
+    const counts = await call('GET /runs/counts', { query: { job: job.job_id } })
     ask({
-    title: t('Delete a job'),
-    object: job.name,
-    effect: (
-      <>
-        {t('It fires no more and its name becomes free.')} {tn('{count} waiting run is cancelled', '{count} waiting runs are cancelled', waiting)}, {tn('{count} running one finishes', '{count} running ones finish', counts?.running ?? 0)}. {t('Its history stays, and it can be restored for as long as it does.')}
-      </>
-    ),
-    verb: t('Delete'),
-    destructive: true,
-    undoable: true,
-    reason: 'required',
-    act: async (reason) => {
-      await call('DELETE /jobs/{job}', { path, reason })
-      tellUndo(t('{name} is deleted', { name: job.name }), restore)
-      void navigate('/jobs')
-      await refresh()
-    },
+      title: t('Delete a job'),
+      object: job.name,
+      effect: (
+        <>
+          {t('It fires no more and its name becomes free.')} {tn('{count} waiting run is cancelled', '{count} waiting runs are cancelled', counts.pending + counts.failed + counts.waiting)}, {tn('{count} running one finishes', '{count} running ones finish', counts.running)}. {t('Its history stays, and it can be restored for as long as it does.')}
+        </>
+      ),
+      verb: t('Delete'),
+      destructive: true,
+      undoable: true,
+      reason: 'required',
+      act: async (reason) => {
+        await call('DELETE /jobs/{job}', { path, reason })
+        tellUndo(t('{name} is deleted', { name: job.name }), restore)
+        void navigate('/jobs')
+        await refresh()
+      },
     })
-  }
+  })
   const live = job.status === 'active' || job.status === 'paused'
   return (
     <>
-      {session.may('operator') && live && <Button leftSection={<IconPlayerPlay size={14} />} onClick={() => void runNow()}>{t('Run now')}</Button>}
-      {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} onClick={() => void resume()}>{t('Resume')}</Button>}
+      {session.may('operator') && live && <Button leftSection={<IconPlayerPlay size={14} />} loading={busy} onClick={() => void runNow()}>{t('Run now')}</Button>}
+      {session.may('operator') && job.status === 'paused' && <Button variant="default" leftSection={<IconPlayerPlay size={14} />} loading={busy} onClick={() => void resume()}>{t('Resume')}</Button>}
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
-      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} onClick={() => void act(restore, t('{name} is restored', { name: job.name }))}>{t('Restore')}</Button>}
+      {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} loading={busy} onClick={() => void act(async () => { await restore(); tell(t('{name} is restored', { name: job.name })) })}>{t('Restore')}</Button>}
       {session.may('operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
@@ -225,8 +211,8 @@ function Actions({ job }: { job: JobView }) {
           </Menu.Dropdown>
         </Menu>
       )}
-      <PauseUntil job={job} open={dialog === 'pause'} close={() => setDialog(null)} done={refresh} />
-      <Backfill job={job} open={dialog === 'backfill'} close={() => setDialog(null)} done={refresh} />
+      {dialog === 'pause' && <PauseUntil job={job} close={() => setDialog(null)} done={refresh} />}
+      {dialog === 'backfill' && <Backfill job={job} close={() => setDialog(null)} done={refresh} />}
     </>
   )
 }

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link, useParams, useSearchParams } from 'react-router'
-import { call, page } from '@/api/client'
+import { call, listed } from '@/api/client'
 import type { NotificationView, WhyLine } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t, tn } from '@/i18n'
@@ -13,8 +13,9 @@ import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
 import { askForMany, takeBack } from '@/parts/many'
-import { tell, tellFailure, tellUndo } from '@/parts/notify'
+import { tell, tellUndo } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { cancelling } from './many'
@@ -48,7 +49,7 @@ export function Messages() {
       name="messages"
       label={t('Messages')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /notifications', { query: { limit: 100, cursor, ...fitting(filters) } as never, signal })}
+      load={(filters: Filters, cursor, signal) => listed('GET /notifications', fitting(filters), cursor, signal)}
       keyOf={(each) => each.notification_id}
       to={(each) => `/notifications/messages/${each.notification_id}`}
       filters={[{ name: 'user_id', label: t('Recipient'), kind: 'text' }, { name: 'template_id', label: t('Template'), kind: 'text', width: 160 }, { name: 'campaign_id', label: t('Campaign'), kind: 'text', width: 130 }, { name: 'status', label: t('Status'), options: ['pending', 'held', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'suppressed', 'expired', 'cancelled', 'unconfirmed'].map((value) => ({ value, label: t(value) })) }]}
@@ -97,6 +98,7 @@ function Controls({ message }: { message: NotificationView }) {
   const session = useSession()
   const ask = useConfirm()
   const queries = useQueryClient()
+  const [busy, act] = useActing()
   if (!session.may('operator')) return null
   const path = { notification: message.notification_id }
   const object = `${message.template_id} → ${message.user_id ?? message.channel}`
@@ -108,7 +110,7 @@ function Controls({ message }: { message: NotificationView }) {
     <>
       {message.status === 'unconfirmed' && <Button onClick={() => ask({ title: t('Send a message again'), object, effect: t('It may have gone out already: then it is there twice.'), verb: t('Send again'), act: async (reason) => { await call('POST /notifications/{notification}/resend', { path, reason }); await refresh() } })}>{t('Send again')}</Button>}
       {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a message'), object, effect: `${tn('{count} message', '{count} messages', 1)}: ${t('it was to go out {time}', { time: message.local_time_display })}. ${t('It does not go out.')}`, verb: t('Cancel'), destructive: true, undoable: restorable, reason: 'required', act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); if (restorable) tellUndo(t('The message to {name} is cancelled', { name: message.user_id ?? message.channel }), () => restore()); await refresh() } })}>{t('Cancel')}</Button>}
-      {message.status === 'cancelled' && restorable && <Button variant="default" onClick={() => void restore().then(() => tell(t('The message goes out at its time again'))).catch(tellFailure)}>{t('Restore')}</Button>}
+      {message.status === 'cancelled' && restorable && <Button variant="default" loading={busy} onClick={() => void act(async () => { await restore(); tell(t('The message goes out at its time again')) })}>{t('Restore')}</Button>}
     </>
   )
 }

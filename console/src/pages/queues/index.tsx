@@ -1,4 +1,4 @@
-import { ActionIcon, Alert, Button, Group, NumberInput, Progress, Tooltip } from '@mantine/core'
+import { ActionIcon, Alert, Button, NumberInput, Progress, Tooltip } from '@mantine/core'
 import { IconAlertTriangle, IconPencil, IconPlayerPause, IconPlayerPlay } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
@@ -9,12 +9,12 @@ import { useSession } from '@/frame/session'
 import { number, said, t, tn } from '@/i18n'
 import { useConfirm, type Question } from '@/parts/Confirm'
 import { DataTable, useNarrow, type Selection } from '@/parts/DataTable'
-import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
+import { FormDialog } from '@/parts/FormDialog'
 import { duration } from '@/parts/instant'
 import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { presentFirst } from '@/parts/node'
-import { Failure, Page } from '@/parts/Page'
+import { Page } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time, useNow } from '@/parts/Time'
 import classes from './Queues.module.css'
@@ -74,7 +74,7 @@ function QueueTable({ rows, error, unserved }: { rows: Queue[] | undefined; erro
   const limits = (queue: Queue) => (session.may('editor') ? <Button variant="subtle" color="gray" className={classes.limits ?? ''} rightSection={<IconPencil size={12} />} aria-label={`${t('Limits of {name}', { name: queue.name })}: ${limitText(queue)}`} onClick={() => setEditing(queue)}>{limitText(queue)}</Button> : <span className="quiet">{limitText(queue)}</span>)
   const state = (queue: Queue) => (unserved.has(queue.name) ? <Status status="problem" label={t('no worker')} /> : <Status status={queue.paused ? 'paused' : 'active'} />)
   const columns: ColumnDef<Queue>[] = [
-    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{narrow && <div className={classes.under}>{state(queue)}{limits(queue)}</div>}{queue.warnings?.map((warning) => <div key={warning} className="warn">{warning}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
+    { id: 'name', header: () => t('Queue'), cell: ({ row: { original: queue } }) => <><strong>{queue.name}</strong>{narrow && <div className={classes.under}>{state(queue)}{limits(queue)}</div>}{queue.warnings?.map((warning) => <div key={warning} className="warn">{said(warning)}</div>)}</>, meta: { sort: 'name', value: (queue) => queue.name } },
     { id: 'state', header: () => t('State'), cell: ({ row: { original: queue } }) => <>{state(queue)}{queue.paused_reason && <div className="quiet">{queue.paused_reason}</div>}</>, meta: { hide: 'sm', sort: 'state', value: (queue) => stateOf(queue, unserved) } },
     { id: 'waiting', header: () => t('Waiting'), cell: ({ row: { original: queue } }) => <span className={classes.depth}><i data-bad={unserved.has(queue.name) || undefined} style={{ width: `${((queue.waiting ?? 0) / deepest) * 100}%` }} aria-hidden />{number(queue.waiting ?? 0)}</span>, meta: { align: 'right', sort: 'waiting', value: (queue) => queue.waiting ?? 0 } },
     { id: 'oldest', header: () => t('Oldest'), cell: ({ row: { original: queue } }) => (queue.oldest_available_at ? <Time at={queue.oldest_available_at} /> : <span className="quiet">–</span>), meta: { align: 'right', hide: 'sm', sort: 'oldest', value: (queue) => queue.oldest_available_at } },
@@ -133,12 +133,15 @@ function askToPause(ask: (question: Question) => void, queues: Queue[], refresh:
       : tn('{count} run waits in them and is not started until they go on; running ones finish.', '{count} runs wait in them and are not started until they go on; running ones finish.', waiting),
     verb: t('Pause'),
     act: async (reason) => {
-      for (const queue of queues) await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: reason ?? null }, reason })
+      try {
+        for (const queue of queues) await call('POST /queues/{queue}/pause', { path: { queue: queue.name }, body: { reason: reason ?? null }, reason })
+      } finally {
+        void refresh()
+      }
       tellUndo(queues.length === 1 ? t('{name} is paused', { name: first.name }) : tn('{count} queue is paused', '{count} queues are paused', queues.length), async () => {
         for (const queue of queues) await call('POST /queues/{queue}/resume', { path: { queue: queue.name } })
         await refresh()
       })
-      await refresh()
     },
   })
 }
@@ -166,10 +169,10 @@ function Hour({ hour }: { hour: QueueHour }) {
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0)
   const most = Math.max(1, ...hour.fired, ...hour.ended)
   const y = (value: number) => 18 - (value / most) * 17
-  const said = `${t('in')} ${number(sum(hour.fired))}${hour.cut ? '+' : ''}, ${t('out')} ${number(sum(hour.ended))}`
+  const words = `${t('in')} ${number(sum(hour.fired))}${hour.cut ? '+' : ''}, ${t('out')} ${number(sum(hour.ended))}`
   return (
-    <svg className={classes.hour} viewBox={`0 0 ${hour.fired.length * 2} 19`} preserveAspectRatio="none" role="img" aria-label={`${t('Last hour')}: ${said}`}>
-      <title>{said}</title>
+    <svg className={classes.hour} viewBox={`0 0 ${hour.fired.length * 2} 19`} preserveAspectRatio="none" role="img" aria-label={`${t('Last hour')}: ${words}`}>
+      <title>{words}</title>
       {hour.fired.map((value, place) => value > 0 && <rect key={place} x={place * 2} y={y(value)} width={1.6} height={19 - y(value)} />)}
       <polyline points={hour.ended.map((value, place) => `${place * 2 + 0.8},${y(value)}`).join(' ')} />
     </svg>
@@ -185,33 +188,39 @@ function limitText(queue: Queue): string {
   return parts.join(', ') || t('no limit')
 }
 
+const LIMITS = ['concurrency', 'key_concurrency', 'rate', 'burst'] as const
+type LimitsOf = Record<(typeof LIMITS)[number], number | null>
+
+/** Only what is changed here is sent: another may have changed the rest meanwhile. */
+export function changedLimits(queue: Partial<LimitsOf>, limits: LimitsOf): Partial<LimitsOf> {
+  return Object.fromEntries(LIMITS.filter((name) => limits[name] !== (queue[name] ?? null)).map((name) => [name, limits[name]]))
+}
+
 function Limits({ queue, close, done }: { queue: Queue; close: () => void; done: () => Promise<unknown> }) {
-  const [limits, setLimits] = useState({ concurrency: queue.concurrency ?? null, key_concurrency: queue.key_concurrency ?? null, rate: queue.rate ?? null, burst: queue.burst ?? null })
-  const [error, setError] = useState<unknown>(null)
-  const field = (name: keyof typeof limits, label: string, description: string) => (
-    <NumberInput mt="sm" label={label} description={description} min={0} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} />
-  )
+  const [limits, setLimits] = useState<LimitsOf>({ concurrency: queue.concurrency ?? null, key_concurrency: queue.key_concurrency ?? null, rate: queue.rate ?? null, burst: queue.burst ?? null })
   const save = async () => {
-    try {
-      await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: limits })
-      tell(t('The limits of {name} are changed', { name: queue.name }))
-      close()
-      await done()
-    } catch (failure) {
-      setError(failure)
-    }
+    const changed = changedLimits(queue, limits)
+    if (Object.keys(changed).length === 0) return
+    await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: changed })
+    tell(t('The limits of {name} are changed', { name: queue.name }))
+    void done()
   }
   return (
-    <Dialog opened onClose={close} title={<strong>{t('Limits of {name}', { name: queue.name })}</strong>}>
-      <form onSubmit={(event) => { event.preventDefault(); void save() }}>
-        {field('concurrency', t('At a time'), t('Runs of this queue, in all workers together.'))}
-        {field('key_concurrency', t('At a time, per concurrency key'), t('Runs that share a key.'))}
-        {field('rate', t('Starts per second'), t('On average.'))}
-        {field('burst', t('Burst'), t('Starts at once after a pause.'))}
-        {error !== null && <Alert mt="md" color="red" p={0}><Failure error={error} /></Alert>}
-        <Group justify="flex-end" mt="lg" gap="xs"><Button variant="default" onClick={close}>{t('Keep it as it is')}</Button><Button type="submit">{t('Save')}</Button></Group>
-      </form>
-    </Dialog>
+    <FormDialog title={t('Limits of {name}', { name: queue.name })} verb={t('Save')} fields={[...LIMITS]} close={close} save={save}>
+      {(error) => {
+        const field = (name: keyof LimitsOf, label: string, description: string) => (
+          <NumberInput mt="sm" label={label} description={description} min={0} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} error={error(name)} />
+        )
+        return (
+          <>
+            {field('concurrency', t('At a time'), t('Runs of this queue, in all workers together.'))}
+            {field('key_concurrency', t('At a time, per concurrency key'), t('Runs that share a key.'))}
+            {field('rate', t('Starts per second'), t('On average.'))}
+            {field('burst', t('Burst'), t('Starts at once after a pause.'))}
+          </>
+        )
+      }}
+    </FormDialog>
   )
 }
 

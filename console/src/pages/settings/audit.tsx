@@ -3,7 +3,7 @@ import { Drawer, UnstyledButton } from '@mantine/core'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { Link } from 'react-router'
-import { page } from '@/api/client'
+import { listed } from '@/api/client'
 import type { AuditView } from '@/api/schema'
 import { t, tn } from '@/i18n'
 import { CopyButton } from '@/parts/Copy'
@@ -34,14 +34,14 @@ export function Audit() {
         name="audit"
         label={t('Audit')}
         columns={columns}
-        load={(chosen: Filters, cursor, signal) => page('GET /audit', { query: { limit: 100, cursor, ...chosen } as never, signal })}
+        load={(chosen: Filters, cursor, signal) => listed('GET /audit', chosen, cursor, signal)}
         keyOf={(entry) => entry.entry_id}
         filters={filters}
         exported="/audit/export"
         steady
         empty={<Empty title={t('Nothing was changed yet')} command="sexton audit list">{t('Each change of a job, a queue, a key or content stands here, with who made it and why.')}</Empty>}
       />
-      <Drawer opened={open !== null} onClose={() => setOpen(null)} position="right" size="lg" title={open && <strong>{open.action}</strong>}>{open && <Entry entry={open} />}</Drawer>
+      <Drawer opened={open !== null} onClose={() => setOpen(null)} position="right" size="lg" closeButtonProps={{ 'aria-label': t('Close') }} title={open && <strong>{open.action}</strong>}>{open && <Entry entry={open} />}</Drawer>
     </>
   )
 }

@@ -14,7 +14,7 @@ import { DataTable, type Selection } from '@/parts/DataTable'
 import { Dialog } from '@/parts/Dialog'
 import { Empty } from '@/parts/Empty'
 import { FormDialog } from '@/parts/FormDialog'
-import { shortly } from '@/parts/instant'
+import { inZones } from '@/parts/instant'
 import { tell } from '@/parts/notify'
 import { everyRow } from '@/parts/rows'
 import { Status } from '@/parts/Status'
@@ -38,7 +38,7 @@ export function Keys() {
   // Those of all namespaces are in none: who may see them is shown them in each.
   const keys = useQuery({ queryKey: ['keys'], queryFn: async () => (await everyRow((cursor) => page('GET /keys', { query: { limit: 1000, every, cursor } }))).items.filter((key) => key.namespace === session.namespace || key.namespace === EVERYWHERE).reverse() })
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys'] })
-  const used = (key: KeyView) => (key.last_used_at ? t('last used {time}', { time: shortly(new Date(key.last_used_at), zone, new Date()) }) : t('never used'))
+  const used = (key: KeyView) => (key.last_used_at ? t('last used {time}', { time: inZones(new Date(key.last_used_at), [zone], new Date()) }) : t('never used'))
   const revoke = (chosen: KeyView[]) => {
     const [first] = chosen
     if (!first) {
@@ -54,9 +54,12 @@ export function Keys() {
       destructive: true,
       reason: 'required',
       act: async (reason) => {
-        for (const key of chosen) await call('DELETE /keys/{key}', { path: { key: key.key_id }, reason })
+        try {
+          for (const key of chosen) await call('DELETE /keys/{key}', { path: { key: key.key_id }, reason })
+        } finally {
+          await refresh()
+        }
         tell(tn('{count} key is revoked', '{count} keys are revoked', chosen.length))
-        await refresh()
       },
     })
   }

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { t } from '@/i18n'
 import { Dialog } from '../Dialog'
 import { exactly, wallOf } from '../instant'
+import { useSending } from '../sending'
 import type { CalendarEvent } from './Calendar'
 import { isConflict, Refusal } from './Refusal'
 import { atOf, WallTime, type Wall } from './WallTime'
@@ -20,26 +21,14 @@ interface Props {
 
 export function Move({ event, local: first, zone, close, act }: Props) {
   const [wall, setWall] = useState<Wall>({ local: first ?? wallOf(new Date(event.at), zone), second: false })
-  const [error, setError] = useState<unknown>(null)
-  const [busy, setBusy] = useState(false)
+  const { busy, error, clear, send: once } = useSending()
   const conflict = isConflict(error)
-  const send = async (force: boolean) => {
-    setBusy(true)
-    setError(null)
-    try {
-      await act(atOf(wall, zone), force)
-      close()
-    } catch (failure) {
-      setError(failure)
-    } finally {
-      setBusy(false)
-    }
-  }
+  const send = (force: boolean) => once(() => act(atOf(wall, zone), force), close)
   return (
     <Dialog opened onClose={close} title={<strong>{t('Move {name}', { name: event.title })}</strong>}>
       <form onSubmit={(submit) => { submit.preventDefault(); void send(false) }}>
         <p className="quiet">{t('from')} {exactly(new Date(event.at), zone)}</p>
-        <div style={{ marginTop: 12 }}><WallTime label={t('New time')} zone={zone} focused value={wall} set={(chosen) => { setWall(chosen); setError(null) }} /></div>
+        <div style={{ marginTop: 12 }}><WallTime label={t('New time')} zone={zone} focused value={wall} set={(chosen) => { setWall(chosen); clear() }} /></div>
         <Refusal error={error} />
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" type="button" onClick={close}>{t('Keep it as it is')}</Button>
