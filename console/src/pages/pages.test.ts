@@ -2,13 +2,14 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
 import { itemsOf } from './content/release-items'
-import { filterOf } from './dead/bulk'
-import { askForAll, restoring, takeBack, undoOf } from './jobs/bulk'
+import { askToDiscardAll, filterOf, filterOfGroup } from './dead/bulk'
+import { askForAll, restoring, takeBack, undoOf, wishesOf as jobWishesOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import type { Question } from '@/parts/Confirm'
 import { askForRuns, wishesOf } from './runs/bulk'
 import { usedBy } from './settings/secrets'
 import { presentFirst } from '@/parts/node'
+import { changedLimits } from './queues'
 
 afterEach(() => vi.unstubAllGlobals())
 
@@ -55,6 +56,33 @@ describe('new runs of many', () => {
       expect(new Set([first, second]).size).toBe(2)
       expect(first).not.toBe(null)
     }
+  })
+})
+
+describe('acting on jobs', () => {
+  it('names the selected ones, some in each call', () => {
+    const rows = Array.from({ length: 1001 }, (_, place) => ({ job_id: `j_${place}` }))
+    expect(jobWishesOf('pause', { rows, all: false, filters: {} }).map((wish) => wish.filter.ids?.length)).toEqual([1000, 1])
+    expect(jobWishesOf('pause', { rows, all: true, filters: { problem: 'true', sort: 'name' } })).toEqual([{ action: 'pause', filter: { problem: true } }])
+  })
+
+  it('tells what was done before a call failed, and reads the list again', async () => {
+    const answers = [Response.json({ matched: 1001, through: 'j_9' }), Response.json({ matched: 1, through: 'j_9' }), Response.json({ done: 1000, job_ids: [] })]
+    vi.stubGlobal('fetch', () => (answers.length ? Promise.resolve(answers.shift()) : Promise.reject(new TypeError('lost'))))
+    const rows = Array.from({ length: 1001 }, (_, place) => row(`j_${place}`, 'active'))
+    const asked: Question[] = []
+    const after = vi.fn()
+    await askForAll((question) => asked.push(question), 'delete', { rows, all: false, count: 1001, filters: {} }, after)
+    await expect(asked[0]?.act('old')).rejects.toThrow('cannot be reached')
+    expect(after).toHaveBeenCalledOnce()
+  })
+})
+
+describe('limits of a queue', () => {
+  it('are sent as far as they were changed', () => {
+    const queue = { concurrency: 5, rate: null }
+    expect(changedLimits(queue, { concurrency: 5, key_concurrency: null, rate: 2, burst: null })).toEqual({ rate: 2 })
+    expect(changedLimits(queue, { concurrency: null, key_concurrency: null, rate: null, burst: null })).toEqual({ concurrency: null })
   })
 })
 
@@ -122,6 +150,26 @@ describe('acting on dead letters', () => {
   it('means what the list shows, and says so if that is all', () => {
     expect(filterOf({ filters: { job: 'a', sort: 'x' } })).toEqual({ job: 'a' })
     expect(filterOf({ filters: {} })).toEqual({ all: true })
+  })
+
+  it('takes a group for one error and one reason', () => {
+    expect(filterOfGroup({ error_group: 'ValueError', reason: 'poison' })).toEqual({ error_group: 'ValueError', reason: 'poison' })
+  })
+
+  it('discards no more than were counted, unless that is an estimate', async () => {
+    const expected: unknown[] = []
+    for (const estimated of [false, true]) {
+      vi.stubGlobal('fetch', (_: string, { body }: { body: string }) => {
+        const wish = JSON.parse(body) as Record<string, unknown>
+        if (!wish['dry_run']) expected.push(wish['expected'])
+        return Promise.resolve(Response.json({ matched: 41, estimated, discarded: 41 }))
+      })
+      const asked: Question[] = []
+      await askToDiscardAll((question) => asked.push(question), { all: true }, null, () => undefined)
+      expect(asked[0]?.object).toBe('41 dead letters')
+      await asked[0]?.act('no longer needed')
+    }
+    expect(expected).toEqual([41, undefined])
   })
 })
 

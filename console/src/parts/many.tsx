@@ -76,11 +76,18 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
       ...(what.typed ? { typed: String(matched) } : {}),
       ...(what.children ? { children: what.children } : {}),
       act: async (reason) => {
-        const done = await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), expected, reason)
-        const undo = what.undo
-        if (undo && done.ids.length) tellUndo(told(done, what.done), () => takeBack(what.place, undo, done.ids, after))
-        else tell(told(done, what.done))
-        await after()
+        const { undo } = what
+        const done = nothingDone()
+        let whole = false
+        try {
+          await throughAll(what.place, wishes.map((wish) => ({ ...wish, ...what.more?.() })), expected, reason, done)
+          whole = true
+        } finally {
+          // What was done before a call failed is done.
+          if (undo && done.ids.length) tellUndo(told(done, what.done), () => takeBack(what.place, undo, done.ids, after))
+          else if (whole || done.done) tell(told(done, what.done))
+          await after()
+        }
       },
     })
   } catch (error) {
@@ -90,8 +97,12 @@ export async function askForMany<T>(ask: (question: Question) => void, what: Man
 
 /** Fails if some were refused: these are not as they were. */
 export async function takeBack(place: Place, undo: string, ids: string[], after: () => unknown): Promise<void> {
-  const done = await throughAll(place, named(undo, ids), [], undefined)
-  await after()
+  const done = nothingDone()
+  try {
+    await throughAll(place, named(undo, ids), [], undefined, done)
+  } finally {
+    await after()
+  }
   if (done.refused) throw new Error(`${tn('{count} was refused', '{count} were refused', done.refused)}: ${done.why ?? ''}`)
 }
 
@@ -112,8 +123,12 @@ export function told({ done, refused, why }: Pick<Done, 'done' | 'refused' | 'wh
   return refused ? `${changed} · ${tn('{count} was refused', '{count} were refused', refused)}${why ? `: ${why}` : ''}` : changed
 }
 
-async function throughAll(place: Place, wishes: Wish[], expected: (number | undefined)[], reason: string | undefined): Promise<Done> {
-  const all: Done = { ids: [], done: 0, refused: 0, why: null }
+function nothingDone(): Done {
+  return { ids: [], done: 0, refused: 0, why: null }
+}
+
+/** Adds what was done to `all`, call by call. */
+async function throughAll(place: Place, wishes: Wish[], expected: (number | undefined)[], reason: string | undefined, all: Done): Promise<void> {
   for (const [index, wish] of wishes.entries()) {
     let after: string | null = null
     do {
@@ -126,7 +141,6 @@ async function throughAll(place: Place, wishes: Wish[], expected: (number | unde
       after = answer.cursor ?? null
     } while (after)
   }
-  return all
 }
 
 async function send(place: Place, body: Record<string, unknown>, reason?: string): Promise<Partial<ItemTally>> {

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { address, call, page, type Paged } from '@/api/client'
+import { address, call, listed, type Paged } from '@/api/client'
 import type { DeadFilter, DeadGroup, DeadLetter } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
@@ -13,15 +13,19 @@ import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { toldBy } from '@/parts/error'
 import { ErrorText } from '@/parts/ErrorText'
-import { tell, tellFailure } from '@/parts/notify'
 import { Answer, Page, Panel } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
 import { Time } from '@/parts/Time'
-import { askToDiscard, askToRedrive, filterOf } from './bulk'
+import { askToDiscard, askToDiscardAll, askToRedrive, filterOf, filterOfGroup } from './bulk'
 import { Redrive } from './Redrive'
 import classes from './Dead.module.css'
+
+// Each leads to the letters: an address may name it without the tab.
+const FILTERS = ['job', 'reason', 'error_group']
+const MOST_GROUPS = 200
 
 const NOTHING = () => (
   <Empty title={t('No dead letters')} command="sexton dead list">{t('A run that fails for good is kept here until it is redriven or discarded. There is none.')}</Empty>
@@ -31,16 +35,21 @@ export default function Dead() {
   const session = useSession()
   const [search, setSearch] = useSearchParams()
   const [redrive, setRedrive] = useState<{ filter: DeadFilter; name: string; count: number } | null>(null)
+  const [, act] = useActing()
   const queries = useQueryClient()
-  const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: 200 } }), meta: { follow: address('GET /dead/groups', {}, { limit: 200 }) } })
-  const letters = groups.data?.reduce((sum, group) => sum + group.letters, 0) ?? 0
-  const tab = search.get('error_group') || search.get('job') ? 'letters' : tabOf(['groups', 'letters'], search.get('tab'))
-  const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) })
+  const groups = useQuery({ queryKey: ['dead-groups'], queryFn: () => call('GET /dead/groups', { query: { limit: MOST_GROUPS } }), meta: { follow: address('GET /dead/groups', {}, { limit: MOST_GROUPS }) } })
+  const tab = FILTERS.some((name) => search.get(name)) ? 'letters' : tabOf(['groups', 'letters'], search.get('tab'))
+  const refresh = () => queries.invalidateQueries({ predicate: ({ queryKey: [name] }) => ['dead', 'dead-groups'].includes(String(name)) })
+  // The groups are those with the most letters, not all.
+  const countAndAsk = (filter: DeadFilter, name: string) => act(async () => {
+    const { matched } = await call('POST /dead/redrive', { body: { ...filter, dry_run: true } })
+    setRedrive({ filter, name, count: matched ?? 0 })
+  })
   return (
     <Page
       title={t('Dead letters')}
       about={t('Runs that failed for good: nothing is lost, and nothing is tried again without you.')}
-      actions={session.may('operator') && letters > 0 && <Button leftSection={<IconRefresh size={14} />} onClick={() => setRedrive({ filter: { all: true }, name: t('all dead letters'), count: letters })}>{t('Redrive all')}</Button>}
+      actions={session.may('operator') && Boolean(groups.data?.length) && <Button leftSection={<IconRefresh size={14} />} onClick={() => void countAndAsk({ all: true }, t('all dead letters'))}>{t('Redrive all')}</Button>}
     >
       <Tabs value={tab} onChange={(value) => setSearch(value === 'letters' ? { tab: 'letters' } : {})} keepMounted={false}>
         <Tabs.List mb="sm">
@@ -50,11 +59,11 @@ export default function Dead() {
         <Tabs.Panel value="groups">
           <Answer query={groups}>
             {(found) => found.length === 0 ? <Panel><NOTHING /></Panel> : (
-              <div className={classes.groups}>{found.map((group) => <Group key={group.error_group + group.reason} group={group} redrive={() => setRedrive({ filter: { error_group: group.error_group }, name: toldBy(group.latest_error ?? group.error_group).title, count: group.letters })} refresh={refresh} />)}</div>
+              <div className={classes.groups}>{found.map((group) => <Group key={group.error_group + group.reason} group={group} redrive={() => setRedrive({ filter: filterOfGroup(group), name: toldBy(group.latest_error ?? group.error_group).title, count: group.letters })} refresh={refresh} />)}{found.length === MOST_GROUPS && <p className="quiet">{t('These are the {count} largest groups; all letters are listed one by one.', { count: number(MOST_GROUPS) })}</p>}</div>
             )}
           </Answer>
         </Tabs.Panel>
-        <Tabs.Panel value="letters"><Letters redrive={(filter, count) => setRedrive({ filter, name: t('what matches the filters'), count })} refresh={refresh} /></Tabs.Panel>
+        <Tabs.Panel value="letters"><Letters redrive={(filter) => void countAndAsk(filter, t('what matches the filters'))} refresh={refresh} /></Tabs.Panel>
       </Tabs>
       {redrive && <Redrive {...redrive} close={() => setRedrive(null)} done={refresh} />}
     </Page>
@@ -64,19 +73,7 @@ export default function Dead() {
 function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => void; refresh: () => Promise<unknown> }) {
   const session = useSession()
   const ask = useConfirm()
-  const discard = () => ask({
-    title: t('Discard dead letters'),
-    object: toldBy(group.latest_error ?? group.error_group).title,
-    effect: tn('{count} dead letter is discarded for good; its run stays in the history as dead.', '{count} dead letters are discarded for good; their runs stay in the history as dead.', group.letters),
-    verb: tn('Discard {count}', 'Discard {count}', group.letters),
-    destructive: true,
-    reason: 'required',
-    act: async (reason) => {
-      const done = await call('POST /dead/discard', { body: { error_group: group.error_group }, reason })
-      tell(tn('{count} was discarded', '{count} were discarded', done.discarded ?? 0))
-      await refresh()
-    },
-  })
+  const name = toldBy(group.latest_error ?? group.error_group).title
   return (
     <article className={classes.group}>
       <div className={classes.count}>
@@ -84,7 +81,7 @@ function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => v
         <span className="quiet">{tn('in {count} job', 'in {count} jobs', group.jobs)}</span>
       </div>
       <div className={classes.middle}>
-        <Link to={`/dead?error_group=${encodeURIComponent(group.error_group)}`} className="link">{toldBy(group.latest_error ?? group.error_group).title}</Link>
+        <Link to={`/dead?${new URLSearchParams({ tab: 'letters', error_group: group.error_group, reason: group.reason })}`} className="link">{name}</Link>
         <p className={classes.facts}>
           <Status status="dead" label={t(group.reason)} />
           <span>{t('first')} <Time at={group.first_died_at} show="both" /></span>
@@ -100,32 +97,24 @@ function Group({ group, redrive, refresh }: { group: DeadGroup; redrive: () => v
       {session.may('operator') && (
         <div className={classes.actions}>
           <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={redrive}>{t('Redrive')}</Button>
-          <Button variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={discard}>{t('Discard')}</Button>
+          <Button variant="subtle" color="gray" leftSection={<IconTrash size={14} />} onClick={() => void askToDiscardAll(ask, filterOfGroup(group), name, refresh)}>{t('Discard')}</Button>
         </div>
       )}
     </article>
   )
 }
 
-function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter, count: number) => void; refresh: () => Promise<unknown> }) {
+function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter) => void; refresh: () => Promise<unknown> }) {
   const columns = useMemo(makeColumns, [])
   const session = useSession()
   const ask = useConfirm()
-  const redriveAll = async (selection: Selection<DeadLetter>) => {
-    try {
-      const counted = await call('POST /dead/redrive', { body: { ...filterOf(selection), dry_run: true } })
-      redrive(filterOf(selection), counted.matched ?? 0)
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
   const bulk = session.may('operator')
     ? [
-        { label: t('Redrive'), icon: <IconRefresh size={14} />, act: (selection: Selection<DeadLetter>) => (selection.all ? void redriveAll(selection) : askToRedrive(ask, selection, refresh)) },
+        { label: t('Redrive'), icon: <IconRefresh size={14} />, act: (selection: Selection<DeadLetter>) => (selection.all ? redrive(filterOf(selection)) : askToRedrive(ask, selection, refresh)) },
         { label: t('Discard'), icon: <IconTrash size={14} />, color: 'var(--bad)', act: (selection: Selection<DeadLetter>) => void askToDiscard(ask, selection, refresh) },
       ]
     : []
-  const load = (filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<DeadLetter[]>> => page('GET /dead', { query: { limit: 100, cursor, ...filters } as never, signal })
+  const load = (filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<DeadLetter[]>> => listed('GET /dead', filters, cursor, signal)
   return (
     <DataTable
       name="dead"

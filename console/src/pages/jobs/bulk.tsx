@@ -25,20 +25,28 @@ const EFFECTS: Record<Action, string> = {
 const MOST_IDS = 1000
 
 export async function askForAll(ask: (question: Question) => void, action: Action, selection: Selection<JobRow>, after: () => unknown): Promise<void> {
-  const filter = filterOf(selection)
+  const wishes = wishesOf(action, selection)
   // If an answer is lost, confirming once more makes no second run.
   const key = action === 'run' ? newKey() : null
   try {
-    const counted = await call('POST /jobs/actions', { body: { action, filter, dry_run: true, ...(action === 'label' ? { labels: { '-': null } } : {}) } as ActionRequest })
     const label = { text: '' }
-    const matched = counted.matched ?? 0
+    let matched = 0
+    const names: string[] = []
+    // Up to which job each goes: those that are made meanwhile were not counted.
+    const counted: ActionRequest[] = []
+    for (const wish of wishes) {
+      const tally = await call('POST /jobs/actions', { body: { ...wish, dry_run: true, ...(action === 'label' ? { labels: { '-': null } } : {}) } })
+      matched += tally.matched ?? 0
+      names.push(...(tally.sample ?? []).map((each) => each.name))
+      counted.push({ ...wish, through: tally.through ?? null })
+    }
     ask({
       title: t(TITLES[action]),
       object: tn('{count} job', '{count} jobs', matched),
       effect: (
         <>
           {t(EFFECTS[action])}
-          {counted.sample && counted.sample.length > 0 && <> {t('Among them:')} {counted.sample.slice(0, 5).map((each) => each.name).join(', ')}{matched > 5 ? '…' : ''}</>}
+          {names.length > 0 && <> {t('Among them:')} {names.slice(0, 5).join(', ')}{matched > 5 ? '…' : ''}</>}
         </>
       ),
       verb: `${t(VERBS[action])} · ${tn('{count} job', '{count} jobs', matched)}`,
@@ -48,12 +56,19 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       ...(action === 'label' ? { children: <TextInput mt="md" label={t('Label: name=value')} description={t('With - before the name it is taken away.')} placeholder="team=billing" onChange={(event) => { label.text = event.currentTarget.value }} /> } : {}),
       act: async (reason) => {
         const more = action === 'label' ? { labels: labelsOf(label.text) } : action === 'pause' && reason ? { reason } : {}
-        const done = await throughAll({ action, filter, ...more } as ActionRequest, counted, reason, key)
-        const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
-        const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
-        if (steps.length) tellUndo(told, () => takeBack(steps, after))
-        else tell(told)
-        await after()
+        const done = nothingDone()
+        let whole = false
+        try {
+          await throughAll(counted.map((wish) => ({ ...wish, ...more })), reason, done, key)
+          whole = true
+        } finally {
+          // What was done before a call failed is done.
+          const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
+          const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
+          if (steps.length) tellUndo(told, () => takeBack(steps, after))
+          else if (whole || done.done) tell(told)
+          await after()
+        }
       },
     })
   } catch (error) {
@@ -63,20 +78,23 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
 
 /** Fails if some of the jobs were refused: these are not as they were. */
 export async function takeBack(steps: ActionRequest[], after: () => unknown): Promise<void> {
-  let refused = 0
-  let why: string | undefined
-  for (const step of steps) {
-    const done = await throughAll(step, { through: null }, undefined)
-    refused += done.refused
-    why ??= done.why
+  const done = nothingDone()
+  try {
+    await throughAll(steps, undefined, done)
+  } finally {
+    await after()
   }
-  await after()
-  if (refused) throw new Error(`${tn('{count} was refused', '{count} were refused', refused)}: ${why ?? ''}`)
+  if (done.refused) throw new Error(`${tn('{count} was refused', '{count} were refused', done.refused)}: ${done.why ?? ''}`)
 }
 
 /** What brings deleted jobs back, some in each call. */
 export function restoring(ids: string[]): ActionRequest[] {
-  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action: 'restore', filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as ActionRequest)
+  return named({ action: 'restore' }, ids)
+}
+
+/** The same for jobs by their ids, some in each call. */
+function named(what: Omit<ActionRequest, 'filter'>, ids: string[]): ActionRequest[] {
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ ...what, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }))
 }
 
 /** “team=billing” sets, “-team” takes away. */
@@ -92,45 +110,52 @@ export function undoOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'j
   if (selection.all) return []
   const was = (status: string) => selection.rows.filter((row) => row.status === status).map((row) => row.job_id)
   if (action === 'pause' || action === 'resume') {
-    const ids = was(action === 'pause' ? 'active' : 'paused')
-    return ids.length ? [{ action: action === 'pause' ? 'resume' : 'pause', filter: { ids } } as ActionRequest] : []
+    return named({ action: action === 'pause' ? 'resume' : 'pause' }, was(action === 'pause' ? 'active' : 'paused'))
   }
   if (action !== 'label' || !more.labels) return []
-  const steps = new Map<string, ActionRequest>()
+  const steps: ActionRequest[] = []
   for (const name of Object.keys(more.labels)) {
+    const before = new Map<string | null, string[]>()
     for (const row of selection.rows) {
       const value = (row.labels?.[name] as string | undefined) ?? null
-      const key = JSON.stringify([name, value])
-      const step = steps.get(key) ?? ({ action: 'label', filter: { ids: [] }, labels: { [name]: value } } as unknown as ActionRequest)
-      step.filter.ids?.push(row.job_id)
-      steps.set(key, step)
+      before.set(value, [...(before.get(value) ?? []), row.job_id])
     }
+    for (const [value, ids] of before) steps.push(...named({ action: 'label', labels: { [name]: value } }, ids))
   }
-  return [...steps.values()]
+  return steps
 }
 
-function filterOf(selection: Selection<JobRow>): ActionRequest['filter'] {
-  if (!selection.all) return { ids: selection.rows.map((row) => row.job_id) } as ActionRequest['filter']
+/** The selected rows by their ids, some in each call, or all that match. */
+export function wishesOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'job_id'>>, 'rows' | 'all' | 'filters'>): ActionRequest[] {
+  if (!selection.all) return named({ action }, selection.rows.map((row) => row.job_id))
   const { sort: _, problem, ...rest } = selection.filters
   const filter = { ...rest, ...(problem ? { problem: problem === 'true' } : {}) } as ActionRequest['filter']
-  return Object.keys(filter).length ? filter : { all: true }
+  return [{ action, filter: Object.keys(filter).length ? filter : { all: true } }]
 }
 
-/** A call goes through a thousand jobs at most and says where the next one goes on. */
-async function throughAll(request: ActionRequest, counted: Pick<Tally, 'through'>, reason: string | undefined, key: string | null = null): Promise<{ done: number; refused: number; why: string | undefined; ids: string[] }> {
-  let after: string | null = null
-  const ids: string[] = []
+interface Done {
+  done: number
+  refused: number
+  why: string | undefined
+  ids: string[]
+}
+
+function nothingDone(): Done {
+  return { done: 0, refused: 0, why: undefined, ids: [] }
+}
+
+/** A call goes through a thousand jobs at most and says where the next one goes on. Adds what was done to `all`, call by call. */
+async function throughAll(requests: ActionRequest[], reason: string | undefined, all: Done, key: string | null = null): Promise<void> {
   let chunk = 0
-  let done = 0
-  let refused = 0
-  let why: string | undefined
-  do {
-    const answer: Tally = await call('POST /jobs/actions', { body: { ...request, through: counted.through ?? null, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
-    done += answer.done ?? 0
-    ids.push(...(answer.job_ids ?? []))
-    refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
-    why ??= answer.refused?.[0]?.message
-    after = answer.cursor ?? null
-  } while (after)
-  return { done, refused, why, ids }
+  for (const request of requests) {
+    let after: string | null = null
+    do {
+      const answer: Tally = await call('POST /jobs/actions', { body: { ...request, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
+      all.done += answer.done ?? 0
+      all.ids.push(...(answer.job_ids ?? []))
+      all.refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.jobs ?? 0), 0)
+      all.why ??= answer.refused?.[0]?.message
+      after = answer.cursor ?? null
+    } while (after)
+  }
 }

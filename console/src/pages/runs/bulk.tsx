@@ -36,9 +36,16 @@ export async function askForRuns(ask: (question: Question) => void, action: Acti
       verb: `${t(TITLES[action])} · ${runs}`,
       destructive: action === 'cancel',
       act: async (reason) => {
-        const done = await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason, key)
-        tell(tn('{count} run was changed', '{count} runs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
-        await after()
+        const done = { done: 0, refused: 0 }
+        let whole = false
+        try {
+          await throughAll(wishes, action === 'cancel' && reason ? { reason } : {}, reason, key, done)
+          whole = true
+        } finally {
+          // What was done before a call failed is done.
+          if (whole || done.done) tell(tn('{count} run was changed', '{count} runs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : ''))
+          await after()
+        }
       },
     })
   } catch (error) {
@@ -58,18 +65,16 @@ export function wishesOf(action: Action, selection: Pick<Selection<Pick<RunView,
   return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }) as RunActionRequest)
 }
 
-async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined, key: string | null): Promise<{ done: number; refused: number }> {
+/** Adds what was done to `all`, call by call. */
+async function throughAll(wishes: RunActionRequest[], more: { reason?: string }, reason: string | undefined, key: string | null, all: { done: number; refused: number }): Promise<void> {
   let chunk = 0
-  let done = 0
-  let refused = 0
   for (const wish of wishes) {
     let after: string | null = null
     do {
       const answer: RunTally = await call('POST /runs/actions', { body: { ...wish, ...more, after }, reason, ...(key && { idempotencyKey: `${key}-${chunk++}` }) })
-      done += (answer.done ?? 0) + (answer.requested ?? 0)
-      refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.runs ?? 0), 0)
+      all.done += (answer.done ?? 0) + (answer.requested ?? 0)
+      all.refused += (answer.refused ?? []).reduce((sum, each) => sum + (each.runs ?? 0), 0)
       after = answer.cursor ?? null
     } while (after)
   }
-  return { done, refused }
 }
