@@ -3,11 +3,12 @@ import { Modal } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconArrowRight, IconCalendarEvent, IconMail, IconPlayerPlay, IconRepeat, IconSearch, IconSend, IconSkull, IconTemplate, IconUser, type Icon } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import { useNavigate } from 'react-router'
 import { call } from '@/api/client'
 import type { Found } from '@/api/schema'
 import { t } from '@/i18n'
+import { failureText } from '@/parts/failure'
 import { Status } from '@/parts/Status'
 import { INSIDE, PLACES } from './nav'
 import { useSession } from './session'
@@ -20,6 +21,8 @@ interface Hit {
   subtitle: string
   status?: string | null
   icon: Icon
+  /** A page of the console, which is known without the server. */
+  page?: boolean
 }
 
 const ICONS: Record<string, Icon> = { job: IconRepeat, run: IconPlayerPlay, dead: IconSkull, entity: IconCalendarEvent, release: IconCalendarEvent, campaign: IconSend, template: IconTemplate, message: IconMail, recipient: IconUser }
@@ -76,13 +79,31 @@ function Inside({ close }: { close: () => void }) {
     enabled: asked.length > 0,
     placeholderData: keepPreviousData,
   })
-  const hits = hitsOf(text.trim(), asked ? (found.data ?? []) : [], session.mayEverywhere('viewer'))
-  useEffect(() => setAt(0), [text])
+  const typed = text.trim()
+  const hits = hitsOf(typed, asked ? (found.data ?? []) : [], session.mayEverywhere('viewer'))
+  // What is listed was found for what was typed before: Enter waits for what is found for this.
+  const old = typed !== '' && (asked !== typed || found.isPlaceholderData || found.isLoading)
+  const [waiting, setWaiting] = useState(false)
+  const chosen = useRef<HTMLLIElement>(null)
+  useEffect(() => {
+    setAt(0)
+    setWaiting(false)
+  }, [text])
+  useEffect(() => chosen.current?.scrollIntoView({ block: 'nearest' }), [at])
   const go = (hit: Hit | undefined) => {
     if (!hit) return
     close()
     void navigate(hit.to)
   }
+  const enter = () => {
+    if (old && !hits[at]?.page) setWaiting(true)
+    else go(hits[at])
+  }
+  useEffect(() => {
+    if (!waiting || old) return
+    setWaiting(false)
+    go(hits[at])
+  })
   return (
     <div>
       <div className={classes.field}>
@@ -101,7 +122,7 @@ function Inside({ close }: { close: () => void }) {
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown') setAt(Math.min(at + 1, hits.length - 1))
             else if (event.key === 'ArrowUp') setAt(Math.max(at - 1, 0))
-            else if (event.key === 'Enter') go(hits[at])
+            else if (event.key === 'Enter') enter()
             else return
             event.preventDefault()
           }}
@@ -110,7 +131,7 @@ function Inside({ close }: { close: () => void }) {
       </div>
       <ul role="listbox" id={list} className={classes.hits} aria-label={t('Results')}>
         {hits.map((hit, index) => (
-          <li key={hit.key} id={`${list}-${index}`} role="option" aria-selected={index === at} className={classes.hit} onMouseMove={() => setAt(index)} onClick={() => go(hit)}>
+          <li key={hit.key} ref={index === at ? chosen : null} id={`${list}-${index}`} role="option" aria-selected={index === at} className={classes.hit} onMouseMove={() => setAt(index)} onClick={() => go(hit)}>
             <hit.icon size={16} stroke={1.7} aria-hidden />
             <span className={classes.text}>
               <span className="clip">{hit.title}</span>
@@ -119,7 +140,8 @@ function Inside({ close }: { close: () => void }) {
             {hit.status && <Status status={hit.status} />}
           </li>
         ))}
-        {asked && !found.isFetching && hits.length === 0 && <li className={classes.none} role="option" aria-selected={false}>{t('Nothing is called that.')}</li>}
+        {found.error && <li className={classes.none} role="option" aria-selected={false}>{failureText(found.error)}</li>}
+        {asked && !found.isFetching && !found.error && hits.length === 0 && <li className={classes.none} role="option" aria-selected={false}>{t('Nothing is called that.')}</li>}
       </ul>
     </div>
   )
@@ -133,8 +155,9 @@ function hitsOf(text: string, found: Found[], everywhere: boolean): Hit[] {
     title: t(place.name),
     subtitle: t('Page'),
     icon: place.icon,
+    page: true,
   }))
-  const inside = text ? PLACES.flatMap((place) => INSIDE.filter((each) => each.in === place.to && (t(each.name).toLowerCase().includes(wanted))).map((each) => ({ key: each.to, to: each.to, title: t(each.name), subtitle: `${t('Page')} · ${t(place.name)}`, icon: place.icon }))) : []
+  const inside = text ? PLACES.flatMap((place) => INSIDE.filter((each) => each.in === place.to && (t(each.name).toLowerCase().includes(wanted))).map((each) => ({ key: each.to, to: each.to, title: t(each.name), subtitle: `${t('Page')} · ${t(place.name)}`, icon: place.icon, page: true }))) : []
   const objects = found.map((each) => ({
     key: `${each.kind}-${each.id}`,
     to: pathOf(each),

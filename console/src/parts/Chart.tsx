@@ -1,12 +1,12 @@
 /** Lines over time with uPlot: the colours of the page, a legend with the values under the pointer. */
 import { useElementSize } from '@mantine/hooks'
-import { useMantineColorScheme } from '@mantine/core'
+import { useComputedColorScheme } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { useZone } from '@/frame/session'
 import { t } from '@/i18n'
-import { shortly } from './instant'
+import { inZones } from './instant'
 import classes from './Chart.module.css'
 
 export interface Line {
@@ -21,9 +21,14 @@ export interface Line {
 export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; lines: Line[]; unit: (value: number) => string; label: string; height?: number }) {
   const { ref: box, width } = useElementSize()
   const holder = useRef<HTMLDivElement>(null)
-  const { colorScheme } = useMantineColorScheme()
+  const colorScheme = useComputedColorScheme('light', { getInitialValueInEffect: false })
   const zone = useZone()
   const [index, setIndex] = useState<number | null>(null)
+  const data = useRef<uPlot.AlignedData>([[]])
+  data.current = [at.map((each) => new Date(each).getTime() / 1000), ...lines.map((line) => line.values)]
+  const drawn = useRef<uPlot | null>(null)
+  // Made anew for another look only: what is pointed at stays so while data comes.
+  const looks = JSON.stringify(lines.map(({ values: _, ...look }) => look))
   useEffect(() => {
     const target = holder.current
     if (!target || width < 50) return
@@ -46,11 +51,11 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
         ],
         series: [
           { value: '{DD} {MMM} {HH}:{mm}' },
-          ...lines.map((line) => ({
+          ...(JSON.parse(looks) as Omit<Line, 'values'>[]).map((line) => ({
             label: line.label,
             stroke: color(line.color),
             width: 1.6,
-            points: { show: line.values.filter((value) => value !== null).length < 3 },
+            points: { show: (shown: uPlot, series: number) => (shown.data[series] ?? []).filter((value) => value !== null).length < 3 },
             spanGaps: true,
             ...(line.dash ? { dash: line.dash } : {}),
             ...(line.fill ? { fill: `${color(line.color)}22` } : {}),
@@ -58,11 +63,16 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
           })),
         ],
       },
-      [at.map((each) => new Date(each).getTime() / 1000), ...lines.map((line) => line.values)],
+      data.current,
       target,
     )
-    return () => plot.destroy()
-  }, [at, lines, unit, width, height, colorScheme, zone])
+    drawn.current = plot
+    return () => {
+      drawn.current = null
+      plot.destroy()
+    }
+  }, [looks, unit, width, height, colorScheme, zone])
+  useEffect(() => drawn.current?.setData(data.current), [at, lines])
   return (
     <div ref={box} className={classes.chart} role="img" aria-label={`${label}. ${summary(lines, unit)}`}>
       <div className={classes.legend} aria-hidden>
@@ -70,7 +80,7 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
           const value = index === null ? line.values.findLast((each) => each !== null) : line.values[index]
           return <span key={line.label}><i data-dashed={line.dash ? true : undefined} style={{ color: `var(${line.color})` }} />{line.label} <strong>{value == null ? '–' : unit(value)}</strong></span>
         })}
-        <span>{index === null || !at[index] ? t('latest') : shortly(new Date(at[index] ?? ''), zone, new Date())}</span>
+        <span>{index === null || !at[index] ? t('latest') : inZones(new Date(at[index] ?? ''), [zone], new Date())}</span>
       </div>
       <div ref={holder} style={{ height }} />
     </div>

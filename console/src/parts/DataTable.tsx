@@ -4,22 +4,24 @@
  * and sorted here, and is the same for its reader.
  */
 import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
-import { useDebouncedCallback, useMediaQuery } from '@mantine/hooks'
+import { useMediaQuery } from '@mantine/hooks'
 import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
-import { useNavigate, useSearchParams } from 'react-router'
+import { useNavigate } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { download, save } from './download'
 import { isTired } from './pages'
+import { useParameters } from './parameters'
+import { useTyped } from './typed'
 import { matching, type Sortable, type WholeRows } from './whole'
 import { csvOf, everyRow } from './rows'
 import { tell, tellFailure } from './notify'
-import { shortly } from './instant'
+import { inZones } from './instant'
 import { Failure } from './Page'
 import classes from './DataTable.module.css'
 
@@ -107,7 +109,7 @@ export function useNarrow(): boolean {
 }
 
 export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
-  const [search, setSearch] = useSearchParams()
+  const [search, change] = useParameters()
   const navigate = useNavigate()
   const narrow = useNarrow()
   const middle = useMediaQuery('(max-width: 960px)', undefined, AT_ONCE) ?? false
@@ -116,26 +118,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const names = useMemo(() => new Set([...filters.map((filter) => filter.name), sortName]), [filters, sortName])
   const chosen: Filters = { ...fixed }
   for (const [key, value] of search) if (names.has(key)) chosen[key] = value
-  const set = (key: string, value: string | null) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value) next.set(key, value)
-        else next.delete(key)
-        return next
-      },
-      { replace: true },
-    )
-
-  const clear = () =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        for (const key of names) next.delete(key)
-        return next
-      },
-      { replace: true },
-    )
+  const set = (key: string, value: string | null) => change({ [key]: value || null })
+  const clear = () => change(Object.fromEntries([...names].map((key) => [key, null])))
 
   const ask = (cursor: string | null, signal: AbortSignal) => load?.(chosen, cursor, signal) ?? Promise.reject(new Error(`${name} has no rows`))
   const query = useInfiniteQuery({
@@ -175,12 +159,13 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   })
   const items = short ? modelRows.map((_, index) => ({ index, start: 0, end: 0 })) : virtual.getVirtualItems()
   const last = items.at(-1)?.index ?? 0
-  const { hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query
   const tired = isTired(query.data?.pages ?? [])
-  const looking = rows.length === 0 && hasNextPage && !tired
+  const looking = rows.length === 0 && hasNextPage && !tired && !isFetchNextPageError
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && !tired && (looking || (!short && last >= rows.length - 20))) void fetchNextPage()
-  }, [short, last, rows.length, looking, tired, hasNextPage, isFetchingNextPage, fetchNextPage])
+    // A page that failed is asked for by a person: by itself it would be asked for without end.
+    if (hasNextPage && !isFetchingNextPage && !isFetchNextPageError && !tired && (looking || (!short && last >= rows.length - 20))) void fetchNextPage()
+  }, [short, last, rows.length, looking, tired, hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage])
 
   const before = short ? 0 : (items[0]?.start ?? 0)
   const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
@@ -289,8 +274,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                     <th className={classes.check} scope="col">
                       <Checkbox
                         aria-label={t('Select all rows that are loaded')}
-                        checked={rows.length > 0 && chosenRows.length === rows.length}
-                        indeterminate={chosenRows.length > 0 && chosenRows.length < rows.length}
+                        checked={rows.length > 0 && (all || chosenRows.length === rows.length)}
+                        indeterminate={!all && chosenRows.length > 0 && chosenRows.length < rows.length}
                         onChange={(event) => { setSelected(new Set(event.currentTarget.checked ? rows.map(keyOf) : [])); setAll(false) }}
                       />
                     </th>
@@ -320,6 +305,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                     key={key}
                     // The keys lead from row to row: see `parts/walk`.
                     data-row
+                    // Rows with two lines, and those of a telephone, are higher than others.
+                    {...(!short && { ref: virtual.measureElement, 'data-index': index })}
                     tabIndex={-1}
                     data-selected={selected.has(key) || all || undefined}
                     data-link={target !== null || undefined}
@@ -355,9 +342,10 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
           </table>
         </div>
       )}
-      {(short || tired) && hasNextPage && (
+      {isFetchNextPageError && rows.length > 0 && <Failure error={query.error} />}
+      {(short || tired || isFetchNextPageError) && hasNextPage && (
         <div className={classes.more}>
-          <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{t('Show more')}</Button>
+          <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{isFetchNextPageError ? t('Try again') : t('Show more')}</Button>
         </div>
       )}
     </section>
@@ -371,32 +359,12 @@ function drawn<C>(what: string | ((context: C) => unknown) | undefined, context:
 
 /** Filters of what is no table: their fields, with the values of the address bar. */
 export function FilterBar({ filters }: { filters: Filter[] }) {
-  const [search, setSearch] = useSearchParams()
-  const set = (name: string, value: string | null) =>
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value) next.set(name, value)
-        else next.delete(name)
-        return next
-      },
-      { replace: true },
-    )
-  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => set(filter.name, value)} />)}</div>
+  const [search, change] = useParameters()
+  return <div className={classes.filters} role="search">{filters.map((filter) => <FilterField key={filter.name} filter={filter} value={search.get(filter.name) ?? ''} set={(value) => change({ [filter.name]: value || null })} />)}</div>
 }
 
 function FilterField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
-  const [text, setText] = useState(value)
-  // What this field has written into the address: when that arrives here, more may have been typed.
-  const written = useRef(value)
-  const later = useDebouncedCallback((typed: string) => {
-    written.current = typed
-    set(typed)
-  }, 250)
-  useEffect(() => {
-    if (value !== written.current) setText(value)
-    written.current = value
-  }, [value])
+  const [text, type] = useTyped(value, set)
   if (filter.kind === 'text') {
     return (
       <TextInput
@@ -405,7 +373,7 @@ function FilterField({ filter, value, set }: { filter: Filter; value: string; se
         leftSection={<IconSearch size={14} />}
         w={filter.width ?? 220}
         value={text}
-        onChange={(event) => { setText(event.currentTarget.value); later(event.currentTarget.value) }}
+        onChange={(event) => type(event.currentTarget.value)}
       />
     )
   }
@@ -419,7 +387,7 @@ function FilterField({ filter, value, set }: { filter: Filter; value: string; se
 function SinceField({ filter, value, set }: { filter: Filter; value: string; set: (value: string | null) => void }) {
   const zone = useZone()
   const ranges = [['900', t('Last 15 minutes')], ['3600', t('Last hour')], ['86400', t('Last day')], ['604800', t('Last 7 days')]] as const
-  const given = value && !Number.isNaN(new Date(value).getTime()) ? [{ value, label: t('since {time}', { time: shortly(new Date(value), zone, new Date()) }) }] : []
+  const given = value && !Number.isNaN(new Date(value).getTime()) ? [{ value, label: t('since {time}', { time: inZones(new Date(value), [zone], new Date()) }) }] : []
   return (
     <Select
       aria-label={filter.label}

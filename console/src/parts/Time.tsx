@@ -5,6 +5,7 @@ import { useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { copy } from './Copy'
 import { countdown, exactly, relative, shortly, validZone } from './instant'
+import { tellFailure } from './notify'
 import classes from './Time.module.css'
 
 /** One timer for all times of the page. */
@@ -16,10 +17,14 @@ const ticks = {
 
 function watch(watcher: () => void): () => void {
   ticks.watchers.add(watcher)
-  ticks.timer ??= setInterval(() => {
+  if (ticks.timer === undefined) {
+    // Nobody watched the clock until now.
     ticks.now = new Date()
-    for (const each of ticks.watchers) each()
-  }, 1000)
+    ticks.timer = setInterval(() => {
+      ticks.now = new Date()
+      for (const each of ticks.watchers) each()
+    }, 1000)
+  }
   return () => {
     ticks.watchers.delete(watcher)
     if (ticks.watchers.size === 0) {
@@ -40,11 +45,16 @@ interface Props {
   /** relative: “3 min ago”; clock: “14:05”; countdown: “4:05”; both: the clock and the relative time. */
   show?: 'relative' | 'clock' | 'countdown' | 'both'
   seconds?: boolean | 'ms'
+  /** -1: where there are thousands, as in a log, Tab passes them over. */
+  tabIndex?: -1
 }
 
-export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
-  const now = useNow()
+export function Time({ at, zone, show = 'relative', seconds = false, tabIndex }: Props) {
   const shown = validZone(useZone(zone))
+  const instant = new Date(at ?? '')
+  const valid = !Number.isNaN(instant.getTime())
+  // It is drawn again when its words change, not at each tick: a long list has hundreds.
+  const [words = '', ago = ''] = useSyncExternalStore(watch, () => (valid ? textOf(instant, ticks.now, shown, show, seconds) : '')).split(APART)
   const [copied, setCopied] = useState(false)
   useEffect(() => {
     if (!copied) return
@@ -52,8 +62,7 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
     return () => clearTimeout(timer)
   }, [copied])
   if (!at) return <span className="quiet">–</span>
-  const instant = new Date(at)
-  if (Number.isNaN(instant.getTime())) return <span>{at}</span>
+  if (!valid) return <span>{at}</span>
   const label = copied ? t('Copied') : fullLabel(instant, shown, zone)
   return (
     <Tooltip label={label} multiline classNames={{ tooltip: classes.lines ?? '' }}>
@@ -61,22 +70,26 @@ export function Time({ at, zone, show = 'relative', seconds = false }: Props) {
         component="button"
         type="button"
         className={classes.time}
+        tabIndex={tabIndex}
         onClick={(event) => {
           event.preventDefault()
           event.stopPropagation()
-          void copy(instant.toISOString()).then(() => setCopied(true))
+          void copy(instant.toISOString()).then(() => setCopied(true)).catch(tellFailure)
         }}
       >
-        <time dateTime={instant.toISOString()}>{text(instant, now, shown, show, seconds)}</time>
-        {show === 'both' && <span className={classes.ago}> · {relative(instant, now)}</span>}
+        <time dateTime={instant.toISOString()}>{words}</time>
+        {ago && <span className={classes.ago}> · {ago}</span>}
         <span className="hidden-label">, {exactly(instant, shown)}. {t('Copy as ISO 8601')}</span>
       </UnstyledButton>
     </Tooltip>
   )
 }
 
-function text(at: Date, now: Date, zone: string, show: NonNullable<Props['show']>, seconds: boolean | 'ms'): string {
-  if (show === 'clock' || show === 'both') return shortly(at, zone, now, seconds)
+const APART = '\n'
+
+function textOf(at: Date, now: Date, zone: string, show: NonNullable<Props['show']>, seconds: boolean | 'ms'): string {
+  if (show === 'clock') return shortly(at, zone, now, seconds)
+  if (show === 'both') return shortly(at, zone, now, seconds) + APART + relative(at, now)
   if (show === 'countdown') return countdown((at.getTime() - now.getTime()) / 1000)
   return relative(at, now)
 }

@@ -21,7 +21,7 @@ export function relative(at: Date, now: Date): string {
   const seconds = (at.getTime() - now.getTime()) / 1000
   const size = Math.abs(seconds)
   if (size < 1) return t('now')
-  const format = new Intl.RelativeTimeFormat(locale(), { numeric: 'always', style: 'short' })
+  const format = distanceFormat(locale())
   for (const [unit, length] of UNITS) {
     if (size >= length || unit === 'second') return format.format(Math.trunc(seconds / length), unit)
   }
@@ -115,6 +115,15 @@ function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.D
   }
   return format
 }
+
+const distances = new Map<string, Intl.RelativeTimeFormat>()
+
+function distanceFormat(language: string): Intl.RelativeTimeFormat {
+  const format = distances.get(language) ?? new Intl.RelativeTimeFormat(language, { numeric: 'always', style: 'short' })
+  distances.set(language, format)
+  return format
+}
+
 const walls = new Map<string, Intl.DateTimeFormat>()
 
 /** “2026-11-18” on the wall clock of the zone. */

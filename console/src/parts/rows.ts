@@ -1,7 +1,7 @@
 /** Rows of a list as files, for lists that the server does not export by itself. */
 import type { Paged } from '@/api/client'
 
-export const MOST_ROWS = 10_000
+const MOST_ROWS = 10_000
 
 /** Page after page; `cut`: there are more rows than are read. */
 export async function everyRow<T>(load: (cursor: string | null, signal: AbortSignal) => Promise<Paged<T[]>>, most = MOST_ROWS): Promise<{ items: T[]; cut: boolean }> {

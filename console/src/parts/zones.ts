@@ -89,7 +89,7 @@ export interface ZoneFound {
 let names: string[] | null = null
 
 /** The browser knows the names. */
-export function zoneNames(): string[] {
+function zoneNames(): string[] {
   names ??= [...new Set(['UTC', browserZone(), ...Intl.supportedValuesOf('timeZone'), ...Object.keys(CITIES)])]
   return names
 }

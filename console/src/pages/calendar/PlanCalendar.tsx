@@ -35,8 +35,10 @@ export function PlanCalendar({ kinds, label, first, right }: { kinds: string[]; 
     placeholderData: keepPreviousData,
     enabled: kinds.length > 0,
   })
-  const events = useMemo(() => (asked.data?.entries ?? []).map((item) => ({ ...eventOf(item), movable: item.movable && session.may(item.kind === 'content' ? 'editor' : 'operator') })), [asked.data, session])
-  const changes = useMemo(() => (asked.data?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text })), [asked.data, zone])
+  // What was shown before stays while something is asked for, and not if nothing is.
+  const shown = kinds.length > 0 ? asked.data : undefined
+  const events = useMemo(() => (shown?.entries ?? []).map((item) => ({ ...eventOf(item), movable: item.movable && session.may(item.kind === 'content' ? 'editor' : 'operator') })), [shown, session])
+  const changes = useMemo(() => (shown?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text })), [shown, zone])
   const refresh = () => Promise.all([queries.invalidateQueries({ queryKey: ['calendar'] }), queries.invalidateQueries({ queryKey: ['content'] })])
   const move = async ({ item }: Entry, at: string, force: boolean) => {
     if (item.kind === 'content') await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: item.id }, body: { at, force } })
@@ -55,9 +57,9 @@ export function PlanCalendar({ kinds, label, first, right }: { kinds: string[]; 
         day={day}
         zone={zone}
         events={events}
-        density={asked.data?.density ?? NONE}
+        density={shown?.density ?? NONE}
         clockChanges={changes}
-        note={asked.data && (view !== 'agenda' && asked.data.entries.length + asked.data.density.length === 0 ? <p className={classes.note}>{t('Nothing is planned in these days.')}</p> : !asked.data.complete && <p className={classes.note}>{asked.data.estimated ? t('There is too much to count all of it: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>)}
+        note={shown && (view !== 'agenda' && shown.entries.length + shown.density.length === 0 ? <p className={classes.note}>{t('Nothing is planned in these days.')}</p> : !shown.complete && <p className={classes.note}>{shown.estimated ? t('There is too much to count all of it: the counts are estimated, and not every entry has a name here.') : t('There is more than can be named here: of what is over, failures and jobs that fire seldom are shown; the counts are of everything.')}</p>)}
         go={go}
         open={(event) => void navigate(pathOf((event as Entry).item))}
         move={(event, local) => setMoving({ event: event as Entry, local })}

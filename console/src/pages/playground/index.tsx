@@ -1,17 +1,17 @@
 /** An expression explained, without signing in: words, next times on a line, clock changes, the difference of two. */
 import { Alert, Anchor, Button, Group, TextInput } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
 import { IconAlertTriangle, IconClockEdit, IconRotate, IconRotateClockwise } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useSearchParams } from 'react-router'
 import { ApiError, call } from '@/api/client'
 import type { ClockChange, Explained } from '@/api/schema'
 import icon from '@/icon.svg'
-import { number, t } from '@/i18n'
+import { number, said, t } from '@/i18n'
 import { dayTitle } from '@/parts/calendar/days'
 import { browserZone, dayOf, exactly, shortly, validZone, wallOf } from '@/parts/instant'
 import { Columns, Failure, Page, Panel } from '@/parts/Page'
+import { useParameters } from '@/parts/parameters'
 import { Time } from '@/parts/Time'
+import { useTyped } from '@/parts/typed'
 import { ZoneSelect } from '@/parts/ZoneSelect'
 import { byDay, scaleOf } from './line'
 import classes from './Playground.module.css'
@@ -19,24 +19,19 @@ import classes from './Playground.module.css'
 const EXAMPLES = ['*/15 9-17 * * 1-5', '0 9 L * *', '30 2 * * *', 'every 90m', 'RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=16;BYMINUTE=0;BYSECOND=0', '0 9 * * MON#1', '@hourly']
 
 export default function Playground() {
-  const [search, setSearch] = useSearchParams()
+  const [search, change] = useParameters()
   const schedule = search.get('schedule') ?? '30 2 * * *'
   const zone = search.get('timezone') ?? browserZone()
   const other = search.get('compare') ?? ''
-  const set = (name: string, value: string | null) =>
-    setSearch((before) => {
-      const next = new URLSearchParams(before)
-      if (value) next.set(name, value)
-      else next.delete(name)
-      return next
-    }, { replace: true })
-  const [asked] = useDebouncedValue({ schedule: schedule.trim(), timezone: zone, compare: other.trim() }, 250)
+  // An empty schedule stays in the address: without one an example is shown.
+  const [text, type] = useTyped(schedule, (typed) => change({ schedule: typed }))
+  const [otherText, typeOther] = useTyped(other, (typed) => change({ compare: typed || null }))
+  const asked = { schedule: schedule.trim(), timezone: zone, compare: other.trim() }
   const explained = useQuery({
     queryKey: ['explain', asked],
-    queryFn: () => call('POST /explain', { body: { schedule: asked.schedule, timezone: asked.timezone, count: 20, ...(asked.compare ? { compare: { schedule: asked.compare, timezone: asked.timezone } } : {}) } }),
+    queryFn: ({ signal }) => call('POST /explain', { body: { schedule: asked.schedule, timezone: asked.timezone, count: 20, ...(asked.compare ? { compare: { schedule: asked.compare, timezone: asked.timezone } } : {}) }, signal }),
     enabled: asked.schedule.length > 0,
     placeholderData: keepPreviousData,
-    retry: false,
   })
   return (
     <div className={classes.frame}>
@@ -51,11 +46,11 @@ export default function Playground() {
         <Page title={t('When does it fire?')} about={t('Cron, RRULE, intervals and instants, on the wall clock of any zone, by the code that fires jobs.')}>
           <Panel>
             <div className={classes.fields}>
-              <TextInput label={t('Schedule')} value={schedule} onChange={(event) => set('schedule', event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
-              <ZoneSelect size="sm" value={zone} onChange={(value) => set('timezone', value)} />
-              <TextInput label={t('Compare with (optional)')} placeholder="0 3 * * *" value={other} onChange={(event) => set('compare', event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
+              <TextInput label={t('Schedule')} value={text} onChange={(event) => type(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
+              <ZoneSelect size="sm" value={zone} onChange={(value) => change({ timezone: value })} />
+              <TextInput label={t('Compare with (optional)')} placeholder="0 3 * * *" value={otherText} onChange={(event) => typeOther(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
             </div>
-            <Group gap={4} mt="sm">{EXAMPLES.map((each) => <Button key={each} variant="default" size="compact-xs" className={classes.example ?? ''} onClick={() => set('schedule', each)}>{each}</Button>)}</Group>
+            <Group gap={4} mt="sm">{EXAMPLES.map((each) => <Button key={each} variant="default" size="compact-xs" className={classes.example ?? ''} onClick={() => change({ schedule: each })}>{each}</Button>)}</Group>
           </Panel>
           {explained.error ? <Panel><Wrong error={explained.error} /></Panel> : explained.data && <Shown data={explained.data} zone={validZone(zone)} />}
         </Page>
@@ -85,11 +80,11 @@ function Shown({ data, zone }: { data: Explained; zone: string }) {
             <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
               <span className="num">{exactly(new Date(each.scheduled_at), zone)}</span>
               <span className="quiet"><Time at={each.scheduled_at} zone={zone} /></span>
-              {(each.note || each.skipped) && <em>{each.note ?? `${t('skipped')}: ${each.skipped}`}</em>}
+              {(each.note || each.skipped) && <em>{each.note ?? `${t('skipped')}: ${t(each.skipped ?? '')}`}</em>}
             </li>
           ))}
         </ol>
-        {data.warnings?.map((warning) => <Alert key={warning} mt="md" color="yellow" icon={<IconAlertTriangle size={16} />}>{warning}</Alert>)}
+        {data.warnings?.map((warning) => <Alert key={warning} mt="md" color="yellow" icon={<IconAlertTriangle size={16} />}>{said(warning)}</Alert>)}
       </Panel>
       <Columns>
         <Panel title={t('When the clocks change')} flush>

@@ -28,7 +28,7 @@ export function lookOf(event: CalendarEvent): string {
 }
 
 /** What stands in a chip, and what there is no room for. */
-export function labelOf(event: CalendarEvent, zone: string, movable: boolean): string {
+function labelOf(event: CalendarEvent, zone: string, movable: boolean): string {
   return `${wallOf(new Date(event.at), zone).slice(11)} ${event.title}${event.count && event.count > 1 ? ` ×${number(event.count)}` : ''}, ${told(event, movable)}`
 }
 

@@ -131,7 +131,9 @@ function hoursOf(byDay: Map<string, CalendarEvent[]>, zone: string): Map<string,
   const made = new Map<string, CalendarEvent[]>()
   for (const event of [...byDay.values()].flat()) {
     const name = wallOf(new Date(event.at), zone).slice(0, 13)
-    made.set(name, [...(made.get(name) ?? []), event])
+    const known = made.get(name)
+    if (known) known.push(event)
+    else made.set(name, [event])
   }
   return made
 }

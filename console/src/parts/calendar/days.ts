@@ -16,7 +16,7 @@ export function addDays(day: string, count: number): string {
   return at.toISOString().slice(0, 10)
 }
 
-export function addMonths(day: string, count: number): string {
+function addMonths(day: string, count: number): string {
   const [year = 0, month = 1] = day.split('-').map(Number)
   const first = new Date(Date.UTC(year, month - 1 + count, 1))
   return first.toISOString().slice(0, 10)

@@ -7,7 +7,7 @@ import { toneOf } from '../Status'
 import type { CalendarEvent } from './Calendar'
 
 /** More than this many times on one day is often. */
-export const OFTEN = 6
+const OFTEN = 6
 /** Hours with failures of one job that are shown one by one; with more of them its line tells it. */
 const MOST_TROUBLE = 12
 
@@ -27,8 +27,13 @@ export function apart(events: CalendarEvent[], zone: string, by: 'day' | 'hour')
   const jobs = new Map<string, CalendarEvent[]>()
   const seldom: CalendarEvent[] = []
   for (const event of events) {
-    if (!event.series) seldom.push(event)
-    else jobs.set(event.series, [...(jobs.get(event.series) ?? []), event])
+    if (!event.series) {
+      seldom.push(event)
+      continue
+    }
+    const known = jobs.get(event.series)
+    if (known) known.push(event)
+    else jobs.set(event.series, [event])
   }
   const often: Often[] = []
   for (const [key, all] of jobs) {
