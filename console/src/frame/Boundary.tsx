@@ -1,8 +1,6 @@
 /** A page that breaks does not take the frame with it. */
-import { Button } from '@mantine/core'
 import { Component, type ErrorInfo, type ReactNode } from 'react'
-import { t } from '@/i18n'
-import { Failure } from '@/parts/Page'
+import { Broken } from './Broken'
 
 export class Boundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state = { error: null as unknown }
@@ -17,11 +15,6 @@ export class Boundary extends Component<{ children: ReactNode }, { error: unknow
 
   override render(): ReactNode {
     if (this.state.error === null) return this.props.children
-    return (
-      <div role="alert">
-        <Failure error={this.state.error} />
-        <Button ml="md" variant="default" onClick={() => location.reload()}>{t('Load the page again')}</Button>
-      </div>
-    )
+    return <Broken error={this.state.error} />
   }
 }

@@ -1,6 +1,6 @@
 /** The pages, in the order of the navigation. The keys after `g` lead to them. */
 import {
-  IconAntenna, IconCalendar, IconFlask, IconHeartbeat, IconHome, IconNews, IconPlayerPlay, IconRepeat, IconSend, IconServer2, IconSettings, IconSkull, type Icon,
+  IconAntenna, IconCalendar, IconFlask, IconHome, IconNews, IconPlayerPlay, IconRepeat, IconSend, IconServer2, IconSettings, IconSkull, type Icon,
 } from '@tabler/icons-react'
 
 export interface Place {
@@ -48,4 +48,3 @@ export const INSIDE: { to: string; in: string; name: string }[] = [
   { to: '/settings?tab=audit', in: '/settings', name: 'Audit' },
 ]
 export const GROUPS: Record<Place['group'], string> = { run: 'Run', plan: 'Plan', system: 'System' }
-export { IconHeartbeat }

@@ -16,6 +16,7 @@ import classes from './Content.module.css'
 type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
 const COLUMNS: [string, string, Tone][] = [['pending', 'Planned', 'idle'], ['processing', 'Going out', 'info'], ['done', 'Done', 'good'], ['failed', 'Failed', 'bad'], ['skipped', 'Skipped', 'warn']]
 const RECENT_DAYS = 14
+const SHOWN = 50
 const FILTERS = ['entity_type', 'entity_id', 'action', 'created_by']
 export const ACTIONS: Record<string, Icon> = { publish: IconEye, unpublish: IconEyeOff, archive: IconArchive }
 
@@ -54,7 +55,7 @@ function isPast(status: string): boolean {
 function useColumn(status: string, chosen: Record<string, string>) {
   const past = isPast(status)
   const start = useMemo(() => (past ? new Date(Date.now() - RECENT_DAYS * 86_400_000).toISOString() : null), [past])
-  return useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: past ? 200 : 50, start, ...chosen } as never }), placeholderData: keepPreviousData })
+  return useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: SHOWN, ...(past && { start, sort: '-scheduled_at' }), ...chosen } as never }), placeholderData: keepPreviousData })
 }
 
 function Column({ status, title, tone, chosen }: { status: string; title: string; tone: Tone; chosen: Record<string, string> }) {
@@ -67,7 +68,7 @@ function Column({ status, title, tone, chosen }: { status: string; title: string
         {({ items }) => items.length === 0 ? (
           Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
-          <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{(past ? items.toReversed() : items).slice(0, 50).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>
+          <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{items.map((each) => <Card key={each.schedule_id} schedule={each} />)}{asked.data?.cursor && <Link className={classes.rest} to={`/content/planned?${new URLSearchParams({ ...chosen, status, ...(past && { sort: '-scheduled_at' }) })}`}>{t('Show all')}</Link>}</div>
         )}
       </Answer>
     </section>

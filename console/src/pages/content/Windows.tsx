@@ -2,13 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
-import { call } from '@/api/client'
+import { page } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { t, tn } from '@/i18n'
 import { addDays, dayTitle, instantOf } from '@/parts/calendar/days'
 import { Empty } from '@/parts/Empty'
 import { dayOf } from '@/parts/instant'
 import { Answer, Panel } from '@/parts/Page'
+import { everyRow } from '@/parts/rows'
 import { Time, useNow } from '@/parts/Time'
 import { nameOf } from './Board'
 import { windowsOf, type Open } from './opened'
@@ -22,13 +23,13 @@ export function Windows() {
   const now = useNow()
   const first = addDays(dayOf(now, zone), -BEFORE)
   const [start, end] = [instantOf(`${first}T00:00`, zone), instantOf(`${addDays(first, DAYS)}T00:00`, zone)]
-  const asked = useQuery({ queryKey: ['content', 'windows', start], queryFn: () => call('GET /content/calendar', { query: { start, end, limit: 1000 } }) })
+  const asked = useQuery({ queryKey: ['content', 'windows', start], queryFn: ({ signal }) => everyRow((cursor) => page('GET /content/calendar', { query: { start, end, limit: 1000, cursor }, signal })) })
   const weeks = useMemo(() => Array.from({ length: DAYS / 7 }, (_, week) => addDays(first, week * 7)), [first])
   const place = (at: string | number) => ((new Date(at).getTime() - Date.parse(start)) / (Date.parse(end) - Date.parse(start))) * 100
   return (
     <Answer query={asked}>
-      {(entries) => {
-        const found = windowsOf(entries)
+      {({ items, cut }) => {
+        const found = windowsOf(items)
         if (found.length === 0) return <Panel><Empty title={t('No window in these weeks')} command={"sexton content window banner/7 '2027-01-04 09:00' '2027-01-04 17:00' --timezone Europe/Berlin"}>{t('A window publishes at one time and unpublishes at another: a banner for a sale.')}</Empty></Panel>
         return (
           <Panel title={t('Windows')} right={tn('{count} window', '{count} windows', found.length)} flush>
@@ -36,6 +37,7 @@ export function Windows() {
             <ul className={classes.windows}>
               {found.map((each) => <Window key={each.id + each.starts} window={each} place={place} now={place(now.getTime())} />)}
             </ul>
+            {cut && <p className={classes.none}>{t('There are more entries in these weeks than can be looked through: some windows may be missing.')}</p>}
           </Panel>
         )
       }}

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link, useParams } from 'react-router'
-import { callExact, page } from '@/api/client'
+import { callExact, listed } from '@/api/client'
 import type { EntitySummary } from '@/api/schema'
 import { t } from '@/i18n'
 import { DataTable, type Filters } from '@/parts/DataTable'
@@ -33,7 +33,7 @@ export function Entities() {
       name="content"
       label={t('Entities')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /content/entities', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      load={(filters: Filters, cursor, signal) => listed('GET /content/entities', filters, cursor, signal)}
       keyOf={(entity) => `${entity.entity_type}/${entity.entity_id}`}
       to={pathOf}
       steady

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
-import { page } from '@/api/client'
+import { listed } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
@@ -52,7 +52,7 @@ export function Planned() {
       name="content"
       label={t('Planned actions')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /content/schedules', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      load={(filters: Filters, cursor, signal) => listed('GET /content/schedules', filters, cursor, signal)}
       keyOf={(each) => each.schedule_id}
       to={pathOf}
       filters={[

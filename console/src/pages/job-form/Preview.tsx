@@ -2,20 +2,15 @@
 import { Button, Skeleton } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
 import { ApiError } from '@/api/client'
-import type { PreviewInCompany } from '@/api/schema'
-import { locale, t, tn } from '@/i18n'
-import { browserZone, duration, shortly, validZone } from '@/parts/instant'
+import type { JobSpec, PreviewInCompany } from '@/api/schema'
+import { locale, said, t, tn } from '@/i18n'
+import { browserZone, duration, inZones, validZone } from '@/parts/instant'
 import { Panel } from '@/parts/Page'
 import { Time } from '@/parts/Time'
 import { ClockChanges } from '../job/ClockChanges'
 import classes from './JobForm.module.css'
 
-interface Asked {
-  schedule: string
-  timezone: string | null
-}
-
-export function LivePreview({ asked, preview, spread }: { asked: Asked; preview: UseQueryResult<PreviewInCompany>; spread: (seconds: number) => void }) {
+export function LivePreview({ asked, preview, spread }: { asked: Pick<JobSpec, 'schedule' | 'timezone'>; preview: UseQueryResult<PreviewInCompany>; spread: (seconds: number) => void }) {
   const failed = preview.error instanceof ApiError ? preview.error : null
   const data = preview.data
   const zone = validZone(asked.timezone)
@@ -43,7 +38,7 @@ export function LivePreview({ asked, preview, spread }: { asked: Asked; preview:
                 <li key={each.scheduled_at + each.local} data-skipped={each.skipped ? true : undefined}>
                   <span>
                     <span className={classes.local}>{weekday(each.scheduled_at, zone)}</span>
-                    {zone !== mine && <small>{t('{time} for you', { time: shortly(new Date(each.scheduled_at), mine, new Date(each.scheduled_at)) })}</small>}
+                    {zone !== mine && <small>{t('{time} for you', { time: inZones(new Date(each.scheduled_at), [mine], new Date(each.scheduled_at)) })}</small>}
                     {each.note && <em>{each.note}</em>}
                     {each.skipped && !each.note && <em>{t('skipped')}: {t(each.skipped)}</em>}
                   </span>
@@ -51,7 +46,7 @@ export function LivePreview({ asked, preview, spread }: { asked: Asked; preview:
                 </li>
               ))}
             </ol>
-            {data.warnings.map((warning) => <p key={warning} className={classes.hint}>{warning}</p>)}
+            {data.warnings.map((warning) => <p key={warning} className={classes.hint}>{said(warning)}</p>)}
             <ClockChanges changes={data.clock_changes} zone={zone} />
             {data.shares_minute !== null && (
               <div className={classes.company}>

@@ -27,7 +27,7 @@ export default function JobForm() {
   const [search] = useSearchParams()
   const source = ref ?? search.get('clone')
   // As it was when the form was opened: what others change meanwhile must neither take away what is typed nor be overwritten unseen.
-  const asked = useQuery({ queryKey: ['opened-job', source], queryFn: () => callExact('GET /jobs/{job}', { path: { job: source ?? '' } }), enabled: source !== null && source !== undefined, staleTime: Infinity, gcTime: 0, refetchOnWindowFocus: false, refetchOnReconnect: false })
+  const asked = useQuery({ queryKey: ['opened-job', source], queryFn: () => callExact('GET /jobs/{job}', { path: { job: source ?? '' } }), enabled: ({ state }) => Boolean(source) && state.data === undefined, gcTime: 0 })
   if (!source) return <Form source={null} before={null} draft={{ ...EMPTY, name: search.get('name') ?? '', schedule: search.get('schedule') ?? '', handler: search.get('handler') ?? '', timezone: search.get('timezone') ?? browserZone() }} />
   return <PageOf query={asked} list={{ to: '/jobs', name: t('Jobs') }}>{(job) => <Form key={`${job.job_id}-${job.revision}`} source={source} before={ref ? job : null} draft={{ ...draftOf(job), name: ref ? job.name : `${job.name}-copy` }} />}</PageOf>
 }
@@ -45,10 +45,12 @@ function Form({ source, before, draft: first }: { source: string | null; before:
   const set = <K extends keyof Draft>(name: K) => (value: Draft[K]) => setDraft((now) => ({ ...now, [name]: value }))
   const text = (name: 'name' | 'url' | 'payload' | 'targetJson') => ({ value: draft[name], onChange: (event: { currentTarget: { value: string } }) => set(name)(event.currentTarget.value) })
   const errorOf = (name: string) => errorAt(error, name)
-  const [asked] = useDebouncedValue({ schedule: draft.schedule.trim(), timezone: draft.timezone, gap: draft.gap, fold: draft.fold, jitter_seconds: draft.jitter_seconds, exclude: draft.exclude, ...(before?.anchor ? { anchor: before.anchor } : {}) }, 250)
+  // As a text: an object would be another one each time it is drawn, and be drawn again for that.
+  const [wanted] = useDebouncedValue(JSON.stringify({ schedule: draft.schedule.trim(), timezone: draft.timezone, gap: draft.gap, fold: draft.fold, jitter_seconds: draft.jitter_seconds, exclude: draft.exclude, ...(before?.anchor ? { anchor: before.anchor } : {}) }), 250)
+  const asked = JSON.parse(wanted) as JobSpec
   const preview = useQuery({
-    queryKey: ['preview', asked],
-    queryFn: ({ signal }) => call('POST /preview', { query: { count: 10 }, body: asked as unknown as JobSpec, signal }),
+    queryKey: ['preview', wanted],
+    queryFn: ({ signal }) => call('POST /preview', { query: { count: 10 }, body: asked, signal }),
     enabled: asked.schedule.length > 0,
     placeholderData: keepPreviousData,
     retry: false,

@@ -1,8 +1,8 @@
 import { Button, SegmentedControl, Tabs } from '@mantine/core'
-import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query'
+import { keepPreviousData, useInfiniteQuery, useQuery, type UseQueryResult } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'react-router'
-import { call } from '@/api/client'
+import { call, page } from '@/api/client'
 import { writeExact } from '@/api/exact'
 import type { JobChange, JobView, Preview, Why } from '@/api/schema'
 import { useSession } from '@/frame/session'
@@ -40,7 +40,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
               </li>
             ))}
           </ul>
-          {data.warnings?.map((warning) => <p key={warning} className={classes.note} style={{ padding: '0 14px 10px' }}>{warning}</p>)}
+          {data.warnings?.map((warning) => <p key={warning} className={classes.note} style={{ padding: '0 14px 10px' }}>{said(warning)}</p>)}
           <ClockChanges changes={data.clock_changes ?? []} zone={job.timezone} />
         </>
       )}
@@ -49,7 +49,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
 }
 
 /** Why an occurrence was skipped comes with a code: that is said in the language of the page. */
-export function accountOf(row: Pick<Why, 'disposition' | 'reason' | 'text'>): string {
+function accountOf(row: Pick<Why, 'disposition' | 'reason' | 'text'>): string {
   if (currentLanguage() === 'en' || row.disposition !== 'skipped' || !row.reason) return said(row.text)
   return t('skipped: {reason}', { reason: t(row.reason) })
 }
@@ -113,17 +113,23 @@ export function Trends({ job }: { job: JobView }) {
 }
 
 export function Changes({ job }: { job: JobView }) {
-  const asked = useQuery({ queryKey: ['job', job.job_id, 'changes'], queryFn: () => call('GET /jobs/{job}/changes', { path: { job: job.job_id }, query: { limit: 100 } }) })
+  const asked = useInfiniteQuery({
+    queryKey: ['job', job.job_id, 'changes'],
+    queryFn: ({ pageParam, signal }) => page('GET /jobs/{job}/changes', { path: { job: job.job_id }, query: { limit: 100, cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.cursor,
+  })
   return (
     <Panel title={t('Who changed it, and why')} flush>
       <Answer query={asked}>
-        {(rows) => rows.length === 0 ? <Empty title={t('No change is recorded')} /> : rows.map((row) => <Change key={row.entry_id} change={row} />)}
+        {({ pages }) => pages[0]?.items.length === 0 ? <Empty title={t('No change is recorded')} /> : pages.flatMap(({ items }) => items).map((row) => <Change key={row.entry_id} change={row} />)}
       </Answer>
+      {asked.hasNextPage && <p className={classes.earlier}><Button variant="subtle" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>{t('Show earlier ones')}</Button></p>}
     </Panel>
   )
 }
 
-export function Change({ change }: { change: Pick<JobChange, 'at' | 'actor' | 'face' | 'action' | 'reason' | 'before' | 'after' | 'detail'> }) {
+function Change({ change }: { change: Pick<JobChange, 'at' | 'actor' | 'face' | 'action' | 'reason' | 'before' | 'after' | 'detail'> }) {
   const fields = differences(change.before, change.after)
   return (
     <div className={classes.change}>

@@ -22,6 +22,7 @@ describe('a job as others write it', () => {
     expect(asCommand(GIVEN, USUAL)).toContain('--handler report')
     expect(asCommand(GIVEN, USUAL)).toContain('--label team=billing')
     expect(asCommand(GIVEN, USUAL)).toContain(`--payload '{"n":12345678901234567890,"on":true,"none":null}'`)
+    expect(asCommand({ ...GIVEN, payload: '123' }, USUAL)).toContain(`--payload '"123"'`)
     expect(asCurl(GIVEN, 'http://here')).toContain('http://here/api/v1/jobs')
     expect(asCurl(GIVEN, 'http://here')).not.toContain('Sexton-Namespace')
   })

@@ -33,7 +33,8 @@ export function asCommand(job: Definition, origin: string, namespace = 'default'
   const options = Object.entries(rest).map(([field, value]) => {
     const target = value as Record<string, unknown>
     if (field === 'target' && typeof target['handler'] === 'string') return `--handler ${quoted(target['handler'])}`
-    const text = typeof value === 'object' && !(value instanceof ExactNumber) ? writeExact(value, 0) : String(value)
+    // A payload is read as JSON, whatever it is.
+    const text = field === 'payload' || (typeof value === 'object' && !(value instanceof ExactNumber)) ? writeExact(value, 0) : String(value)
     return `--${field.replaceAll('_', '-')} ${quoted(text)}`
   })
   for (const [label, value] of Object.entries((labels ?? {}) as Record<string, string>)) options.push(`--label ${quoted(`${label}=${value}`)}`)

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link, useSearchParams } from 'react-router'
-import { address, page, type Paged } from '@/api/client'
+import { address, listed, type Paged } from '@/api/client'
 import type { JobRow } from '@/api/types'
 import { useSession, useZones } from '@/frame/session'
 import { t } from '@/i18n'
@@ -20,11 +20,11 @@ import { askForAll } from './bulk'
 import classes from './Jobs.module.css'
 
 function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<JobRow[]>> {
-  return page('GET /jobs', { query: { ...asked(filters), cursor } as never, signal }) as Promise<Paged<JobRow[]>>
+  return listed('GET /jobs', asked(filters), cursor, signal) as Promise<Paged<JobRow[]>>
 }
 
 function asked(filters: Filters): Record<string, unknown> {
-  return { expand: 'strip', limit: 100, ...filters }
+  return { limit: 100, expand: 'strip', ...filters }
 }
 
 const follow = (filters: Filters) => address('GET /jobs', {}, asked(filters))

@@ -22,6 +22,7 @@ import tables from '../queues/Queues.module.css'
 import { doneShare, minutesOf, partsOf, zonesAt } from './pace'
 import classes from './Notifications.module.css'
 
+const MOST_WAVES = 60
 const GOING = new Set(['scheduled', 'preparing', 'prepared', 'sending', 'waiting'])
 
 export function Campaign() {
@@ -118,7 +119,7 @@ function Waves({ waves, check }: { waves: CampaignWave[]; check: CampaignCheck |
         <table className={tables.table}>
           <thead><tr><th scope="col">{t('When')}</th><th scope="col">{t('Where')}</th><th scope="col">{t('State')}</th><th scope="col">{t('Progress')}</th></tr></thead>
           <tbody>
-            {waves.slice(0, 60).map((wave) => {
+            {waves.slice(0, MOST_WAVES).map((wave) => {
               const places = wave.canary ? [] : zonesAt(check, wave.at)
               const done = wave.messages - wave.left
               return (
@@ -133,6 +134,7 @@ function Waves({ waves, check }: { waves: CampaignWave[]; check: CampaignCheck |
           </tbody>
         </table>
       </div>
+      {waves.length > MOST_WAVES && <p className="quiet" style={{ padding: '8px 14px' }}>{tn('and {count} more', 'and {count} more', waves.length - MOST_WAVES)}</p>}
     </Panel>
   )
 }

@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
-import { page } from '@/api/client'
+import { listed } from '@/api/client'
 import type { CampaignView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
@@ -56,7 +56,7 @@ export function Campaigns() {
       name="campaigns"
       label={t('Campaigns')}
       columns={columns}
-      load={(filters: Filters, cursor, signal) => page('GET /campaigns', { query: { limit: 100, cursor, ...filters } as never, signal })}
+      load={(filters: Filters, cursor, signal) => listed('GET /campaigns', filters, cursor, signal)}
       keyOf={(each) => each.campaign_id}
       to={(each) => `/notifications/campaigns/${each.campaign_id}`}
       filters={[{ name: 'search', label: t('Part of the name'), kind: 'text' }, { name: 'status', label: t('Status'), options: ['draft', 'scheduled', 'preparing', 'sending', 'waiting', 'paused', 'done', 'failed', 'cancelled'].map((value) => ({ value, label: t(value) })) }]}

@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo, useState } from 'react'
 import { Link, useNavigate, useParams } from 'react-router'
-import { call, page } from '@/api/client'
+import { call, listed } from '@/api/client'
 import type { InboxItem, RecipientView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
@@ -41,7 +41,7 @@ export function Recipients() {
     { id: 'zone', header: () => t('Time zone'), cell: ({ row: { original: each } }) => each.timezone ?? '–', meta: { hide: 'sm' } },
     { id: 'changed', header: () => t('Changed'), cell: ({ row: { original: each } }) => <Time at={each.updated_at} />, meta: { hide: 'sm', width: 124 } },
   ], [])
-  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /recipients', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} bulk={bulk} steady empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
+  return <DataTable<RecipientView> name="recipients" label={t('Recipients')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => listed('GET /recipients', filters, cursor, signal)} keyOf={(each) => each.user_id} to={(each) => pathOf(each.user_id)} bulk={bulk} steady empty={<Empty title={t('No recipients yet')} command="sexton recipients set ann --email ann@example.org --timezone Europe/Berlin">{t('A recipient has addresses, a time zone and wishes. To make one:')}</Empty>} />
 }
 
 /** One recipient: addresses and wishes, what was sent, and the inbox as the application shows it. */
@@ -49,7 +49,7 @@ export function Recipient() {
   const { recipient: id = '' } = useParams()
   const session = useSession()
   const asked = useQuery({ queryKey: ['recipients', id], queryFn: () => call('GET /recipients/{user_id}', { path: { user_id: id } }) })
-  const messages = useQuery({ queryKey: ['messages', 'of', id], queryFn: () => call('GET /notifications', { query: { user_id: id, limit: 50 } as never }) })
+  const messages = useQuery({ queryKey: ['messages', 'of', id], queryFn: () => call('GET /notifications', { query: { user_id: id, limit: 50 } }) })
   return (
     <PageOf query={asked} list={{ to: '/notifications/recipients', name: t('Recipients') }}>
       {(each) => (
@@ -69,7 +69,7 @@ export function Recipient() {
             </Stack>
             <Panel title={t('Facts')}>
               {each.suppressed_at && <Alert color="yellow" mb="sm" title={t('Nothing is sent to this recipient')}>{each.suppressed_reason} · <Time at={each.suppressed_at} /></Alert>}
-              <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), listed(quietHours(each.quiet_hours))], [t('Not wanted'), listed(optOuts(each.opt_outs))], [t('At most'), listed(caps(each.caps))], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
+              <Facts items={[[t('E-mail'), each.email], [t('Phone'), each.phone], [t('Time zone'), each.timezone], [t('Language'), each.locale], [t('Devices'), each.devices.length || null], [t('Quiet hours'), inLines(quietHours(each.quiet_hours))], [t('Not wanted'), inLines(optOuts(each.opt_outs))], [t('At most'), inLines(caps(each.caps))], [t('Made'), <Time key="m" at={each.created_at} />], [t('Changed'), <Time key="u" at={each.updated_at} />]]} />
               {Object.keys(each.fields).length > 0 && <><p className={classes.label}>{t('Fields')}</p><Json value={each.fields} /></>}
             </Panel>
           </Columns>
@@ -80,7 +80,7 @@ export function Recipient() {
 }
 
 /** One a line; null: there is none. */
-function listed(lines: string[]) {
+function inLines(lines: string[]) {
   return lines.length ? lines.map((line) => <div key={line}>{line}</div>) : null
 }
 
@@ -115,7 +115,7 @@ function Inbox({ id }: { id: string }) {
     setError(null)
     try {
       const { token } = await call('POST /recipients/{user_id}/inbox-token', { path: { user_id: id }, body: { seconds: 60 } })
-      setItems(await call('GET /inbox/{token}', { path: { token }, query: { limit: 20 } as never }))
+      setItems(await call('GET /inbox/{token}', { path: { token }, query: { limit: 20 } }))
     } catch (failure) {
       setError(failure)
     }

@@ -3,12 +3,12 @@ import { Alert, Button, Group, Select, Tabs, Textarea, TextInput } from '@mantin
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconCheck, IconDeviceFloppy, IconSend } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
-import { call } from '@/api/client'
+import { call, page } from '@/api/client'
 import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { t } from '@/i18n'
+import { number, t } from '@/i18n'
 import { channelName } from '@/parts/channel'
 import { useConfirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
@@ -16,6 +16,7 @@ import { NotAllowed } from '@/parts/Empty'
 import { takeBack } from '@/parts/many'
 import { tell, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { attempted } from '@/parts/field'
 import { Time } from '@/parts/Time'
@@ -39,17 +40,25 @@ export function Template() {
   const [search] = useSearchParams()
   const version = Number(search.get('version')) || null
   const asked = useQuery({ queryKey: ['templates', id, version], queryFn: () => call('GET /templates/{template_id}', { path: { template_id: id }, query: { version } }) })
-  return <PageOf query={asked} list={{ to: '/notifications/templates', name: t('Templates') }}>{(template) => <Editor key={template.version} template={template} />}</PageOf>
+  return <PageOf query={asked} list={{ to: '/notifications/templates', name: t('Templates') }}>{(template) => <Opened key={`${id} ${version}`} latest={template} />}</PageOf>
+}
+
+/** What another saves meanwhile is shown at once, unless something is typed: that stays. */
+function Opened({ latest }: { latest: TemplateView }) {
+  const [shown, setShown] = useState(latest)
+  const [typed, setTyped] = useState(false)
+  if (latest !== shown && (!typed || latest.version === shown.version)) setShown(latest)
+  return <Editor key={shown.version} template={shown} newer={latest.version === shown.version ? null : latest} setTyped={setTyped} />
 }
 
 /** All versions, the latest first; an older one is shown, and becomes the latest when it is saved again. */
 function Versions({ template }: { template: TemplateView }) {
-  const asked = useQuery({ queryKey: ['templates', template.template_id, 'versions', template.latest_version], queryFn: () => call('GET /templates/{template_id}/versions', { path: { template_id: template.template_id }, query: { limit: 50 } }) })
+  const asked = useQuery({ queryKey: ['templates', template.template_id, 'versions', template.latest_version], queryFn: () => page('GET /templates/{template_id}/versions', { path: { template_id: template.template_id }, query: { limit: 50 } }) })
   return (
-    <Panel title={t('Versions')} flush>
+    <Panel title={t('Versions')} right={asked.data?.cursor && t('the latest {count}', { count: number(asked.data.items.length) })} flush>
       <Answer query={asked}>
-        {(rows) => (
-          <ul className={classes.rows}>{rows.map((row) => (
+        {({ items }) => (
+          <ul className={classes.rows}>{items.map((row) => (
             <li key={row.version} data-current={row.version === template.version || undefined}>
               <Link className="link" to={`/notifications/templates/${encodeURIComponent(template.template_id)}${row.version === template.latest_version ? '' : `?version=${row.version}`}`} aria-current={row.version === template.version || undefined}>{t('version {number}', { number: row.version })}</Link>
               {row.version === template.latest_version && <Status status="live" label={t('the latest')} />}
@@ -65,7 +74,7 @@ function Versions({ template }: { template: TemplateView }) {
 
 export function NewTemplate() {
   const session = useSession()
-  if (session.may('editor')) return <Editor template={null} />
+  if (session.may('editor')) return <Editor template={null} newer={null} setTyped={() => undefined} />
   return <Page title={t('New template')} crumbs={[{ to: '/notifications/templates', name: t('Templates') }]}><NotAllowed>{t('Templates are written by editors of the namespace.')}</NotAllowed></Page>
 }
 
@@ -79,7 +88,8 @@ export function writtenTexts(texts: Texts): Texts | null {
   return Object.keys(found).length ? found : null
 }
 
-function Editor({ template }: { template: TemplateView | null }) {
+/** `newer`: what another has saved while this is changed. `setTyped`: whether something is, that is not saved. */
+function Editor({ template, newer, setTyped }: { template: TemplateView | null; newer: TemplateView | null; setTyped: (typed: boolean) => void }) {
   const ask = useConfirm()
   const session = useSession()
   const queries = useQueryClient()
@@ -89,7 +99,7 @@ function Editor({ template }: { template: TemplateView | null }) {
   const [texts, setTexts] = useState<Texts>(() => own(template, 'default'))
   const [rows, setRows] = useState(() => rowsOf(template?.variables ?? {}))
   const [channel, setChannel] = useState<string>(() => CHANNELS.find((each) => each in own(template, 'default')) ?? 'email')
-  const [error, setError] = useState<unknown>(null)
+  const { busy, error, clear, send } = useSending()
   const [trying, setTrying] = useState(false)
   const may = session.may('editor')
   const written = writtenTexts(texts)
@@ -99,8 +109,9 @@ function Editor({ template }: { template: TemplateView | null }) {
   const older = template !== null && template.version !== template.latest_version
   const [variables, unreadable] = attempted(() => (declared ? { variables: specsOf(rows) } : {}))
   const body = written && { ...written, ...variables, ...(locale === 'default' ? {} : { locale }) }
+  useEffect(() => setTyped(changed), [changed, setTyped])
   const set = (name: string, text: string) => {
-    setError(null)
+    clear()
     setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
   }
   const choose = (next: string | null) => {
@@ -108,17 +119,13 @@ function Editor({ template }: { template: TemplateView | null }) {
     setLocale(next)
     setTexts(own(template, next))
   }
-  const save = async () => {
-    setError(null)
-    try {
-      const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
-      tell(t('Version {number} is saved', { number: saved.version }))
-      await queries.invalidateQueries({ queryKey: ['templates'] })
-      if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
-    } catch (failure) {
-      setError(failure)
-    }
-  }
+  const save = () => send(async () => {
+    const saved = await call('PUT /templates/{template_id}', { path: { template_id: id }, body: body as never })
+    tell(t('Version {number} is saved', { number: saved.version }))
+    setTyped(false)
+    await queries.invalidateQueries({ queryKey: ['templates'] })
+    if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
+  })
   const remove = () => ask({
     title: t('Delete a template'), object: id, effect: deletingTemplates().effect, verb: t('Delete'), destructive: true, undoable: true, reason: 'required',
     act: async (reason) => {
@@ -140,11 +147,12 @@ function Editor({ template }: { template: TemplateView | null }) {
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
           {template && <Button variant="default" c="var(--bad)" onClick={remove}>{t('Delete')}</Button>}
-          <Button leftSection={<IconDeviceFloppy size={14} />} onClick={() => void save()} disabled={!written || !id || unreadable !== null || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
+          <Button leftSection={<IconDeviceFloppy size={14} />} loading={busy} onClick={() => void save()} disabled={!written || !id || unreadable !== null || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
         </>
       )}
     >
       {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      {newer && <Alert color="yellow" title={t('{name} has saved version {number} meanwhile', { name: newer.created_by, number: newer.version })}>{t('Saving yours makes it the latest; both are kept as versions.')} <Button variant="subtle" size="compact-sm" onClick={() => setTyped(false)}>{t('Drop mine, load what it is now')}</Button></Alert>}
       {older && <Alert color="yellow" title={t('This is version {number}; the latest is {latest}', { number: template.version, latest: template.latest_version })}>{t('Saving it makes its texts the latest again, language by language.')} <Link className="link" to={`/notifications/templates/${encodeURIComponent(template.template_id)}`}>{t('Show the latest')}</Link></Alert>}
       <Columns>
         <Panel title={t('Texts')} right={<Select aria-label={t('Language')} w={150} allowDeselect={false} value={locale} onChange={choose} data={languages.map((value) => ({ value, label: value === 'default' ? t('all others') : value }))} disabled={changed} />}>
@@ -156,7 +164,7 @@ function Editor({ template }: { template: TemplateView | null }) {
             {(PARTS[channel] ?? []).map(([name, label, long]) => long
               ? <Textarea key={`${channel}-${name}`} label={t(label)} autosize minRows={name === 'html' ? 6 : 3} maxRows={20} spellCheck={name !== 'html'} classNames={{ input: classes.source ?? '' }} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />
               : <TextInput key={`${channel}-${name}`} label={t(label)} readOnly={!may} value={texts[channel]?.[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)} />)}
-            <VariableFields rows={rows} set={(changed) => { setError(null); setRows(changed) }} may={may} />
+            <VariableFields rows={rows} set={(changed) => { clear(); setRows(changed) }} may={may} />
             {unreadable && <p className="bad" role="alert">{unreadable.field}: {unreadable.message}</p>}
           </Stack>
         </Panel>

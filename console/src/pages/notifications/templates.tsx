@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { ColumnDef } from '@tanstack/react-table'
 import { useMemo } from 'react'
 import { Link } from 'react-router'
-import { page } from '@/api/client'
+import { listed } from '@/api/client'
 import type { TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { t } from '@/i18n'
@@ -36,5 +36,5 @@ export function Templates() {
     { id: 'topic', header: () => t('Topic'), cell: ({ row: { original: each } }) => each.topic ?? '–', meta: { hide: 'md' } },
     { id: 'by', header: () => t('Changed'), cell: ({ row: { original: each } }) => <><Time at={each.created_at} /> <span className="quiet">{each.created_by}</span></>, meta: { hide: 'sm' } },
   ], [])
-  return <DataTable<TemplateView> name="templates" label={t('Templates')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => page('GET /templates', { query: { limit: 100, cursor, ...filters } as never, signal })} keyOf={(each) => each.template_id} to={(each) => pathOf(each.template_id)} bulk={bulk} steady empty={<Empty title={t('No templates yet')} command={"sexton templates put hello --subject Hello --text 'Hello {{ name }}'"}>{t('A template has the texts of a message, by channel and language. To make one:')}</Empty>} />
+  return <DataTable<TemplateView> name="templates" label={t('Templates')} columns={columns} filters={[{ name: 'search', label: t('Beginning of the id'), kind: 'text' }]} load={(filters, cursor, signal) => listed('GET /templates', filters, cursor, signal)} keyOf={(each) => each.template_id} to={(each) => pathOf(each.template_id)} bulk={bulk} steady empty={<Empty title={t('No templates yet')} command={"sexton templates put hello --subject Hello --text 'Hello {{ name }}'"}>{t('A template has the texts of a message, by channel and language. To make one:')}</Empty>} />
 }

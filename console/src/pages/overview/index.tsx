@@ -1,7 +1,8 @@
 /** Is anything wrong, and what comes next. */
+import { useDebouncedCallback } from '@mantine/hooks'
 import { IconAlertOctagon, IconAlertOctagonFilled, IconAlertTriangle, IconAlertTriangleFilled, IconChevronRight, IconCircleCheckFilled, IconInfoCircle } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState, type ReactNode } from 'react'
+import { useMemo, useState, type ReactNode } from 'react'
 import { Link } from 'react-router'
 import { address, call } from '@/api/client'
 import type { Attention, Figures as Tallied, Overview as Figures } from '@/api/schema'
@@ -9,10 +10,10 @@ import { useLiveState, useSession, useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { attentionText } from '@/parts/attention'
 import { Bars } from '@/parts/Bars'
-import { Chart } from '@/parts/Chart'
+import { Chart, type Line } from '@/parts/Chart'
 import { here } from '@/parts/command'
 import { Code } from '@/parts/Copy'
-import { dayOf, duration, shortly, wallOf } from '@/parts/instant'
+import { dayOf, duration, inZones, wallOf } from '@/parts/instant'
 import { Answer, Page, Panel } from '@/parts/Page'
 import { Spark } from '@/parts/Spark'
 import { Status } from '@/parts/Status'
@@ -76,7 +77,7 @@ function Verdict({ data }: { data: Figures }) {
   )
 }
 
-export function toneOfItems(items: Pick<Attention, 'severity'>[]): 'good' | 'warn' | 'bad' {
+function toneOfItems(items: Pick<Attention, 'severity'>[]): 'good' | 'warn' | 'bad' {
   if (items.some((item) => item.severity === 'error')) return 'bad'
   return items.some((item) => item.severity === 'warning') ? 'warn' : 'good'
 }
@@ -100,7 +101,9 @@ export function linkOf(item: Attention): string | null {
 
 function Now({ data }: { data: Figures }) {
   const now = useNow()
-  const overdue = data.oldest_due_at ? (now.getTime() - new Date(data.oldest_due_at).getTime()) / 1000 : 0
+  // By the clock of the server, which says when it was due.
+  const { skew } = useLiveState()
+  const overdue = data.oldest_due_at ? (now.getTime() + skew - new Date(data.oldest_due_at).getTime()) / 1000 : 0
   const session = useSession()
   const cluster = session.mayEverywhere('viewer')
   return (
@@ -180,6 +183,8 @@ function NextHour() {
   const asked = useQuery({ queryKey: ['upcoming'], queryFn: () => call('GET /upcoming', { query: { minutes: 60 } }), refetchInterval: 60_000, meta: { follow: address('GET /upcoming', {}, { minutes: 60 }) } })
   const [picked, setPicked] = useState<string | null>(null)
   const queries = useQueryClient()
+  // Not for each bar that the pointer crosses.
+  const fetchAhead = useDebouncedCallback((at: string) => void queries.prefetchQuery(minuteQuery(at)), 80)
   return (
     <Panel title={t('The next 60 minutes')} right={asked.data ? tn('{count} firing', '{count} firings', asked.data.minutes.reduce((sum, each) => sum + each.firings, 0)) : undefined}>
       <Answer query={asked}>
@@ -191,14 +196,14 @@ function NextHour() {
             <>
               <Bars
                 height={110}
-                label={t('Firings per minute; most at {time}: {count}', { time: shortly(new Date(most.at), zone, now), count: most.firings })}
+                label={t('Firings per minute; most at {time}: {count}', { time: inZones(new Date(most.at), [zone], now), count: most.firings })}
                 picked={shown.at}
                 pick={setPicked}
-                point={(at) => void queries.prefetchQuery(minuteQuery(at))}
+                point={fetchAhead}
                 bars={data.minutes.map((each, index) => ({
                   key: each.at,
                   value: each.firings,
-                  label: `${shortly(new Date(each.at), zone, now)} · ${tn('{count} firing', '{count} firings', each.firings)} · ${tn('{count} job', '{count} jobs', each.jobs)}`,
+                  label: `${inZones(new Date(each.at), [zone], now)} · ${tn('{count} firing', '{count} firings', each.firings)} · ${tn('{count} job', '{count} jobs', each.jobs)}`,
                   tick: index % 10 === 0 ? wallOf(new Date(each.at), zone).slice(11) : undefined,
                 }))}
               />
@@ -227,7 +232,7 @@ function MinuteJobs({ at, firings, busiest }: { at: string; firings: number; bus
   const jobs = new Map(asked.data?.entries.filter((each) => each.job_id).map((each) => [each.job_id ?? '', each.title]))
   return (
     <p className={classes.minute} aria-live="polite">
-      <strong className="num">{shortly(new Date(at), zone, now)}</strong> <span className="quiet">{tn('{count} firing', '{count} firings', firings)}{busiest ? `, ${t('the busiest minute')}` : ''}:</span>{' '}
+      <strong className="num">{inZones(new Date(at), [zone], now)}</strong> <span className="quiet">{tn('{count} firing', '{count} firings', firings)}{busiest ? `, ${t('the busiest minute')}` : ''}:</span>{' '}
       {[...jobs].slice(0, NAMED).map(([id, title], index) => <span key={id}>{index > 0 && ', '}<Link to={`/jobs/${id}`}>{title}</Link></span>)}
       {jobs.size > NAMED && <> <Link to={`/calendar?view=day&day=${dayOf(new Date(at), zone)}`}>{tn('and {count} more', 'and {count} more', jobs.size - NAMED)}</Link></>}
       {jobs.size === 0 && <span className="quiet">{asked.isPending ? '…' : t('the calendar has them')}</span>}
@@ -240,17 +245,19 @@ const milliseconds = (value: number) => duration(value / 1000)
 function Lateness({ data }: { data: Figures }) {
   const points = data.lateness
   const any = points.some((point) => point.fired > 0)
+  const at = useMemo(() => points.map((point) => point.at), [points])
+  const lines = useMemo((): Line[] => [
+    { label: 'p99', values: points.map((point) => point.p99_ms), color: '--accent', fill: true },
+    { label: 'p50', values: points.map((point) => point.p50_ms), color: '--info-mark', dash: [5, 3] },
+  ], [points])
   return (
     <Panel title={t('Lateness, last hour')} right={t('from due to the start of the first try')}>
       {any ? (
         <Chart
           label={t('Lateness over the last hour')}
-          at={points.map((point) => point.at)}
+          at={at}
           unit={milliseconds}
-          lines={[
-            { label: 'p99', values: points.map((point) => point.p99_ms), color: '--accent', fill: true },
-            { label: 'p50', values: points.map((point) => point.p50_ms), color: '--info-mark', dash: [5, 3] },
-          ]}
+          lines={lines}
         />
       ) : (
         <p className={classes.note}>{t('Nothing has fired in the last hour.')}</p>

@@ -11,8 +11,9 @@ import { useConfirm } from '@/parts/Confirm'
 import { ErrorText } from '@/parts/ErrorText'
 import { duration } from '@/parts/instant'
 import { Json } from '@/parts/Json'
-import { tell, tellFailure } from '@/parts/notify'
+import { tell } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
+import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { Timeline } from './Timeline'
@@ -20,6 +21,8 @@ import classes from './Run.module.css'
 
 // Of what a run logs while its page is open, so many lines are kept: it may go on for days.
 const MOST_LINES = 2000
+// As many as come with a run.
+const LINES_AT_ONCE = 1000
 const LIVE = new Set(['pending', 'running', 'failed', 'waiting'])
 
 export default function Run() {
@@ -63,7 +66,7 @@ export default function Run() {
           <Columns side>
             <Stack>
               <Attempts attempts={run.attempts ?? []} />
-              <Log id={id} first={run.log ?? []} live={lines} going={LIVE.has(run.status)} />
+              <Log key={id} id={id} first={run.log ?? []} live={lines} going={LIVE.has(run.status)} />
             </Stack>
             <Stack>
               {isProgress(run.progress) && (
@@ -119,27 +122,45 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
 }
 
 function Log({ id, first, live, going }: { id: string; first: LogLine[]; live: LogLine[]; going: boolean }) {
-  const end = useRef<HTMLDivElement>(null)
-  const known = new Set(first.map((line) => line.at + line.message))
-  const lines = [...first, ...live.filter((line) => !known.has(line.at + line.message))]
-  const count = lines.length
+  const box = useRef<HTMLDivElement>(null)
+  // Whoever has scrolled up reads there.
+  const follows = useRef(true)
+  const [later, setLater] = useState<LogLine[]>([])
+  const [busy, act] = useActing()
+  const begun = [...first, ...later]
+  const known = new Set(begun.map((line) => line.at + line.message))
+  const latest = live.filter((line) => !known.has(line.at + line.message))
+  const count = begun.length + latest.length
+  const end = (latest.at(-1) ?? begun.at(-1))?.at
+  // As many as the server gives at once: there may be more after them, before those that came while the page was open.
+  const more = begun.length > 0 && begun.length % LINES_AT_ONCE === 0
+  const load = () => act(async () => {
+    follows.current = false
+    setLater([...later, ...(await call('GET /runs/{run}/log', { path: { run: id }, query: { after: begun.at(-1)?.at ?? null, limit: LINES_AT_ONCE } }))])
+  })
   useEffect(() => {
-    if (going && count) end.current?.scrollTo({ top: end.current.scrollHeight })
-  }, [count, going])
+    if (going && count && follows.current) box.current?.scrollTo({ top: box.current.scrollHeight })
+  }, [count, end, going])
   return (
     <Panel title={t('Log')} right={going ? t('follows by itself') : undefined} flush>
       {count === 0 ? (
         <p className={classes.none}>{t('It has written nothing.')}</p>
       ) : (
-        <div ref={end} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })}>
-          {lines.map((line, index) => (
-            <div key={index} data-level={line.level.toLowerCase()}>
-              <Time at={line.at} show="clock" seconds="ms" /> <span>{line.level}</span> <span>{line.message}</span>
-            </div>
-          ))}
+        <div ref={box} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })} onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => { follows.current = scrollHeight - scrollTop - clientHeight < 40 }}>
+          {begun.map((line, index) => <Line key={index} line={line} />)}
+          {more && <Button variant="subtle" size="compact-sm" loading={busy} onClick={() => void load()}>{t('Show the next lines')}</Button>}
+          {latest.map((line, index) => <Line key={index} line={line} />)}
         </div>
       )}
     </Panel>
+  )
+}
+
+function Line({ line }: { line: LogLine }) {
+  return (
+    <div data-level={line.level.toLowerCase()}>
+      <Time at={line.at} show="clock" seconds="ms" tabIndex={-1} /> <span>{line.level}</span> <span>{line.message}</span>
+    </div>
   )
 }
 
@@ -148,17 +169,14 @@ function Actions({ run }: { run: RunDetail }) {
   const ask = useConfirm()
   const navigate = useNavigate()
   const queries = useQueryClient()
+  const [busy, act] = useActing()
   if (!session.may('operator') || !run.run_id) return null
   const path = { run: run.run_id }
-  const again = async () => {
-    try {
-      const made = await call('POST /runs/{run}/again', { path, body: {} })
-      tell(t('A new run was made'))
-      void navigate(`/runs/${made.run_id}`)
-    } catch (error) {
-      tellFailure(error)
-    }
-  }
+  const again = () => act(async () => {
+    const made = await call('POST /runs/{run}/again', { path, body: {} })
+    tell(t('A new run was made'))
+    void navigate(`/runs/${made.run_id}`)
+  })
   const cancel = () => ask({
     title: t('Cancel a run'),
     object: `${run.job_name ?? run.job_id} ${run.run_id}`,
@@ -173,7 +191,7 @@ function Actions({ run }: { run: RunDetail }) {
   return (
     <>
       {run.status === 'dead' && <Button component={Link} to={`/dead/${run.run_id}`} leftSection={<IconSkull size={14} />}>{t('Dead letter')}</Button>}
-      {!LIVE.has(run.status) && run.status !== 'skipped' && <Button variant="default" leftSection={<IconRefresh size={14} />} onClick={() => void again()}>{t('Run again')}</Button>}
+      {!LIVE.has(run.status) && run.status !== 'skipped' && <Button variant="default" leftSection={<IconRefresh size={14} />} loading={busy} onClick={() => void again()}>{t('Run again')}</Button>}
       {LIVE.has(run.status) && <Button variant="default" leftSection={<IconBan size={14} />} onClick={cancel}>{t('Cancel')}</Button>}
     </>
   )

@@ -2,7 +2,7 @@ import { IconBan, IconRefresh } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
-import { address, call, page, type Paged } from '@/api/client'
+import { address, call, listed, type Paged } from '@/api/client'
 import type { RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
@@ -15,14 +15,14 @@ import { askForRuns } from './bulk'
 import { runColumns, runKey } from './columns'
 import classes from './Runs.module.css'
 
-export const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
+const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
 
 function asked(filters: Filters): Record<string, unknown> {
   return { limit: 100, ...(filters['status']?.includes('skipped') ? { include: 'skipped' } : {}), ...filters }
 }
 
 function load(filters: Filters, cursor: string | null, signal: AbortSignal): Promise<Paged<RunView[]>> {
-  return page('GET /runs', { query: { ...asked(filters), cursor } as never, signal })
+  return listed('GET /runs', asked(filters), cursor, signal)
 }
 
 const follow = (filters: Filters) => address('GET /runs', {}, asked(filters))
@@ -74,8 +74,9 @@ export default function Runs() {
 function Counts() {
   const [search, setSearch] = useSearchParams()
   const given = Object.fromEntries([...search].filter(([name]) => ['job', 'trigger', 'queue', 'since', 'until'].includes(name)))
-  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given as never }), meta: { follow: address('GET /runs/counts', {}, given) } })
-  const chosen = search.get('status')
+  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given }), meta: { follow: address('GET /runs/counts', {}, given) } })
+  // An address may name several.
+  const chosen = search.get('status')?.split(',') ?? []
   return (
     <div className={classes.counts} role="group" aria-label={t('Runs by state')}>
       {STATES.map((state) => {
@@ -84,11 +85,11 @@ function Counts() {
           <button
             key={state}
             type="button"
-            aria-pressed={chosen === state}
+            aria-pressed={chosen.includes(state)}
             onClick={() =>
               setSearch((before) => {
                 const next = new URLSearchParams(before)
-                if (chosen === state) next.delete('status')
+                if (chosen.join() === state) next.delete('status')
                 else next.set('status', state)
                 return next
               })

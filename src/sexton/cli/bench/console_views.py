@@ -236,9 +236,9 @@ def _calendars(of: Examples) -> Iterator[PageView]:
 
 
 def _products(of: Examples) -> Iterator[PageView]:
-    start = urlencode({"start": iso(of.now - DAY * 14, MS)})
+    recent = urlencode({"start": iso(of.now - DAY * 14, MS), "sort": "-scheduled_at"})
     board = [f"/content/schedules?status={status}&limit=50" for status in ("pending", "processing")] + [
-        f"/content/schedules?status={status}&limit=200&{start}" for status in ("done", "failed", "skipped")
+        f"/content/schedules?status={status}&limit=50&{recent}" for status in ("done", "failed", "skipped")
     ]
     yield _view("content", "board", "/content/board", *board)
     of_type = [f"{path}&entity_type=post" for path in board]

@@ -6,7 +6,7 @@ import { ApiError, call } from '@/api/client'
 import type { CampaignCheck, CampaignSpec, CampaignZone } from '@/api/schema'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { duration, shortly } from '@/parts/instant'
+import { duration, inZones } from '@/parts/instant'
 import { Failure, Panel, Stack } from '@/parts/Page'
 import { Time, useNow } from '@/parts/Time'
 import form from '../../job-form/JobForm.module.css'
@@ -94,7 +94,7 @@ function Zones({ zones }: { zones: CampaignZone[] }) {
         <li key={zone.timezone} data-skipped={zone.send_at_utc === null || undefined}>
           <span>
             <span className={form.local}>{placeOf(zone)}</span>
-            <small>{zone.send_at_utc === null ? t('left out') : t('{time} for you', { time: shortly(new Date(zone.send_at_utc), mine, now) })}</small>
+            <small>{zone.send_at_utc === null ? t('left out') : t('{time} for you', { time: inZones(new Date(zone.send_at_utc), [mine], now) })}</small>
             {noteOf(zone) && <em>{noteOf(zone)}</em>}
           </span>
           <span className="quiet num">{number(zone.recipients)}</span>
