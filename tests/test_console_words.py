@@ -21,7 +21,9 @@ CODES: tuple[type[StrEnum], ...] = (
 
 
 def german() -> set[str]:
-    keys = re.findall(r"^  (?:'((?:[^'\\]|\\.)*)'|(\w+)):", CATALOGUE.read_text(encoding="utf-8"), re.MULTILINE)
+    keys = re.findall(
+        r"^  (?:'((?:[^'\\]|\\.)*)'|(\w+)):", CATALOGUE.read_text(encoding="utf-8"), re.MULTILINE
+    )
     return {quoted or plain for quoted, plain in keys}
 
 

@@ -89,7 +89,10 @@ function Inside({ close }: { close: () => void }) {
     setAt(0)
     setWaiting(false)
   }, [text])
-  useEffect(() => chosen.current?.scrollIntoView({ block: 'nearest' }), [at])
+  useEffect(() => {
+    // A promise in newer browsers: no effect may return it.
+    void chosen.current?.scrollIntoView({ block: 'nearest' })
+  }, [at])
   const go = (hit: Hit | undefined) => {
     if (!hit) return
     close()

@@ -72,7 +72,9 @@ export function Chart({ at, lines, unit, label, height = 160 }: { at: string[]; 
       plot.destroy()
     }
   }, [looks, unit, width, height, colorScheme, zone])
-  useEffect(() => drawn.current?.setData(data.current), [at, lines])
+  useEffect(() => {
+    drawn.current?.setData(data.current)
+  }, [at, lines])
   return (
     <div ref={box} className={classes.chart} role="img" aria-label={`${label}. ${summary(lines, unit)}`}>
       <div className={classes.legend} aria-hidden>
