@@ -43,6 +43,17 @@ async def test_the_latest_first_in_pages(database: Database) -> None:
     assert second.cursor is None
 
 
+async def test_the_oldest_first_in_pages(database: Database) -> None:
+    job = await make_job(database)
+    for run in range(1, 5):
+        # Two of them died in the same instant.
+        await bury(database, job, run, died_at=NOON + min(run, 3) * MINUTE)
+    first = await list_dead(Context(database), sort="died_at", limit=3)
+    second = await list_dead(Context(database), sort="died_at", limit=3, cursor=first.cursor)
+    assert [each.run_id for each in first.items + second.items] == ["r_1", "r_2", "r_3", "r_4"]
+    assert second.cursor is None
+
+
 async def test_filters(database: Database) -> None:
     job, other = await make_job(database), await make_job(database, name="other")
     await bury(database, job, 1)

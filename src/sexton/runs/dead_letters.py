@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from asyncpg import Record
 
@@ -23,6 +23,8 @@ from sexton.postgres.transaction import Context, query
 from sexton.runs.read import attempt_of, key_of
 from sexton.runs.view import Attempt, DeadGroup, DeadLetter
 
+DeadSort = Literal["died_at", "-died_at"]
+LISTS: Mapping[DeadSort, str] = {"-died_at": "reading/list_dead", "died_at": "reading/list_dead_oldest"}
 # The hours for which each group has a count.
 HOURS = 24
 
@@ -33,14 +35,15 @@ async def list_dead(
     job: int | None = None,
     group: str | None = None,
     reason: str | None = None,
+    sort: DeadSort = "-died_at",
     cursor: str | None = None,
     limit: int = 50,
 ) -> Page[DeadLetter]:
-    """Dead letters, the latest first."""
+    """Dead letters, the latest first, or the oldest with `died_at`."""
     limit = max(1, min(limit, MOST_ROWS))
     died_at, run_id = decode_cursor(cursor, tuple[datetime, Number]) if cursor else (None, None)
     rows = await context.fetch(
-        "reading/list_dead",
+        LISTS[sort],
         job_id=job,
         error_group=group,
         reason=reason,

@@ -78,13 +78,14 @@ async def test_a_letter_is_redriven_with_another_payload_under_its_own_key(
 
 async def test_pages(api: Api, database: Database) -> None:
     letters = await make(api, database, 5)
-    seen: list[str] = []
-    path: str | None = "/dead?limit=2"
-    while path:
-        reply = await api("GET", path)
-        seen += [letter["run_id"] for letter in reply.json()]
-        path = reply.next
-    assert seen == letters
+    for order, wanted in (("", letters), ("&sort=-died_at", letters), ("&sort=died_at", letters[::-1])):
+        seen: list[str] = []
+        path: str | None = f"/dead?limit=2{order}"
+        while path:
+            reply = await api("GET", path)
+            seen += [letter["run_id"] for letter in reply.json()]
+            path = reply.next
+        assert seen == wanted
 
 
 async def test_a_target_that_is_refused_is_called_as_it_was_given(api: Api) -> None:

@@ -11,6 +11,7 @@ import { number, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { findJobs } from '@/parts/finding'
 import { toldBy } from '@/parts/error'
 import { ErrorText } from '@/parts/ErrorText'
 import { Answer, Page, Panel } from '@/parts/Page'
@@ -125,7 +126,7 @@ function Letters({ redrive, refresh }: { redrive: (filter: DeadFilter) => void; 
       keyOf={(letter) => letter.run_id}
       to={(letter) => `/dead/${letter.run_id}`}
       filters={[
-        { name: 'job', label: t('Job'), kind: 'text', width: 180 },
+        { name: 'job', label: t('Job'), kind: 'found', find: findJobs, width: 180 },
         { name: 'reason', label: t('Reason'), options: ['exhausted', 'permanent', 'poison'].map((value) => ({ value, label: t(value) })), width: 130 },
         { name: 'error_group', label: t('Cause'), kind: 'text', width: 200 },
       ]}
@@ -142,7 +143,7 @@ function makeColumns(): ColumnDef<DeadLetter>[] {
     { id: 'reason', header: () => t('Reason'), cell: ({ row: { original: letter } }) => <Status status="dead" label={t(letter.reason)} />, meta: { width: 124, narrow: 112 } },
     { id: 'job', header: () => t('Job'), cell: ({ row: { original: letter } }) => <Link to={`/jobs/${letter.job_id}`} className="link">{letter.job_name ?? letter.job_id}</Link> },
     { id: 'run', header: () => t('Run'), cell: ({ row: { original: letter } }) => <Link to={`/dead/${letter.run_id}`} className={`${classes.id} mono`}>{letter.run_id}</Link>, meta: { hide: 'sm', width: 110 } },
-    { id: 'died', header: () => t('Died'), cell: ({ row: { original: letter } }) => <Time at={letter.died_at} show="both" />, meta: { width: 190, narrow: 86 } },
+    { id: 'died', header: () => t('Died'), cell: ({ row: { original: letter } }) => <Time at={letter.died_at} show="both" />, meta: { sort: 'died_at', width: 190, narrow: 86 } },
     { id: 'tries', header: () => t('Tries'), cell: ({ row: { original: letter } }) => <span className="num">{letter.attempt ?? ''}</span>, meta: { align: 'right', hide: 'md', width: 60 } },
     { id: 'error', header: () => t('What went wrong'), cell: ({ row: { original: letter } }) => <span className="quiet" title={letter.error ?? ''}>{toldBy(letter.error ?? '').title}</span>, meta: { hide: 'sm' } },
   ]

@@ -64,13 +64,15 @@ class Discarded(msgspec.Struct, frozen=True, omit_defaults=True):
     answer_example=[examples.DEAD],
 )  # fmt: skip
 async def list_dead(call: Call) -> Answer:
-    """Runs that used up their attempts, failed for good, or crashed their workers; the latest first."""
+    """Runs that used up their attempts, failed for good, or crashed their workers; the latest first, or the
+    oldest with `sort=died_at`."""
     query = call.query(DeadQuery)
     page = await ledger.list_dead(
         call.reading,
         job=await _job(call, query.job),
         group=query.error_group,
         reason=query.reason,
+        sort=query.sort,
         cursor=query.cursor,
         limit=query.limit,
     )
