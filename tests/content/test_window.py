@@ -9,7 +9,7 @@ import pytest
 
 from sexton.content.entity import get_entity, put_entity
 from sexton.content.model import Entity
-from sexton.content.read import views
+from sexton.content.read import list_schedules, views
 from sexton.content.schedule import cancel, reschedule, run_now
 from sexton.content.spec import EntitySpec, ScheduleMove, WindowSpec
 from sexton.content.window import create_window
@@ -48,6 +48,8 @@ async def test_it_opens_and_closes(context: Context, engine: Engine) -> None:
     made = await create_window(context, spec())
     assert made.ends is not None
     assert made.ends.window_id == made.window_id == made.starts.schedule_id
+    assert made.starts.window_opens_at is None
+    assert made.ends.window_opens_at == datetime(2027, 3, 2, 8, tzinfo=UTC)
     await engine.advance(days=2)
     assert await story(context) == [
         ("publish", datetime(2027, 3, 2, 8, tzinfo=UTC)),
@@ -120,6 +122,7 @@ async def test_if_it_cannot_be_opened_it_is_not_closed_either(context: Context, 
     opening, closing = await views(context, numbers)
     assert (opening.status, opening.last_error) == ("failed", "there is no banner/7")
     assert (closing.status, closing.last_error) == ("skipped", "the window was not opened")
+    assert closing.window_opens_at is None
 
 
 async def test_calling_it_off_calls_both_ends_off(context: Context, engine: Engine) -> None:
@@ -135,6 +138,8 @@ async def test_calling_a_series_off_closes_what_is_open(context: Context, engine
     made = await create_window(context, spec(recurrence_rule="FREQ=DAILY"))
     await engine.advance(to=datetime(2027, 3, 2, 10, tzinfo=UTC))
     await cancel(context, made.window_id)
+    [closing] = (await list_schedules(context, status="pending")).items
+    assert closing.window_opens_at == datetime(2027, 3, 2, 8, tzinfo=UTC)
     await engine.advance(days=3)
     assert [action for action, _ in await story(context)] == ["publish", "unpublish"]
 

@@ -2019,6 +2019,7 @@ export interface ScheduleView {
   cancelled_by: string | null
   cancelled_at: string | null
   window_id: string | null
+  window_opens_at: string | null
   release_id: string | null
   job_id: string | null
   revision: number
@@ -2585,7 +2586,7 @@ export interface Operations {
   }
   'GET /dead': {
     path: null
-    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; limit?: number; cursor?: string | null }
+    query: { job?: string | null; error_group?: string | null; reason?: "exhausted" | "permanent" | "poison" | null; sort?: "-died_at" | "died_at"; limit?: number; cursor?: string | null }
     body: null
     answer: DeadLetter[]
   }

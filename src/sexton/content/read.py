@@ -103,6 +103,10 @@ class ScheduleView(msgspec.Struct, frozen=True, kw_only=True):
     cancelled_by: Annotated[str | None, about("Who cancelled it.")] = None
     cancelled_at: Annotated[datetime | None, about("When it was cancelled.")] = None
     window_id: Annotated[str | None, about("The window that it opens or closes.")] = None
+    window_opens_at: Annotated[
+        datetime | None,
+        about("Of what closes a window: when the window opens, or was opened; null if it was not."),
+    ] = None
     release_id: Annotated[str | None, about("The release that it goes out with.")] = None
     job_id: Annotated[str | None, about("The job that fires it.")] = None
     revision: Annotated[int, about("Grows with every change.")]

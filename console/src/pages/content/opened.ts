@@ -1,5 +1,5 @@
 /** Entries of the calendar that open and close a window, put together. */
-import type { CalendarEntry } from '@/api/schema'
+import type { CalendarEntry, ScheduleView } from '@/api/schema'
 
 export interface Open {
   id: string
@@ -8,7 +8,7 @@ export interface Open {
   /** Null: it closes after what is shown. */
   ends: string | null
   failed: boolean
-  entry: CalendarEntry
+  entry: Pick<CalendarEntry, 'title' | 'entity_type' | 'entity_id' | 'content_id' | 'timezone'>
 }
 
 export function windowsOf(entries: CalendarEntry[]): Open[] {
@@ -31,4 +31,12 @@ export function windowsOf(entries: CalendarEntry[]): Open[] {
     found.push(made)
   }
   return found
+}
+
+/** Windows that are open all the time that is shown, from the actions after it that close them. */
+export function spanning(ends: ScheduleView[], start: string): Open[] {
+  return ends.flatMap((entry) => {
+    const { window_id: id, window_opens_at: starts, scheduled_at_utc: ends } = entry
+    return id && starts && Date.parse(starts) < Date.parse(start) ? [{ id, starts, ends, failed: false, entry }] : []
+  })
 }

@@ -5,7 +5,7 @@ select plan.*, plan.error as item_error, timer.scheduled_at as timer_at,
        job.payload as job_payload, job.labels as job_labels, job.description as job_description, job.owner as job_owner,
        live.state as live_state, live.error as live_error,
        latest.status as latest_status, latest.scheduled_at as latest_at, latest.reason as latest_reason, latest.error as latest_error,
-       coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at,
+       coalesce(live.attempt, latest.attempt) as attempt, done.finished_at as executed_at, opening.at as window_opens_at,
 -- include: entity_title
        as entity_title
 from sexton.content_schedules as plan
@@ -18,4 +18,16 @@ left join lateral (
     order by ended.recorded_at desc
     limit 1
 ) as done on true
+-- Of what closes a window: when that was opened, or is to be.
+left join lateral (
+    select coalesce(plan.opened_at, opens.scheduled_at) as at from sexton.content_schedules as opens
+    where plan.window_id <> plan.id and opens.id = plan.window_id
+        and (
+            opens.done_at >= coalesce(plan.opened_at, opens.scheduled_at)
+            or (
+                opens.cancelled_at is null
+                and coalesce(plan.opened_at, opens.scheduled_at) > coalesce(:now::timestamptz, clock_timestamp())
+            )
+        )
+) as opening on true
 where plan.id = any (:ids::bigint[]) and plan.namespace = :namespace
