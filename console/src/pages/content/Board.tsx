@@ -1,7 +1,6 @@
 /** What is planned, what goes out now, and what became of it in the last two weeks. */
 import { IconArchive, IconEye, IconEyeOff, IconPackage, IconRepeat, type Icon } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
 import { Link, useSearchParams } from 'react-router'
 import { page } from '@/api/client'
 import type { ScheduleView } from '@/api/schema'
@@ -16,7 +15,11 @@ import classes from './Content.module.css'
 type Tone = 'good' | 'bad' | 'warn' | 'info' | 'idle'
 const COLUMNS: [string, string, Tone][] = [['pending', 'Planned', 'idle'], ['processing', 'Going out', 'info'], ['done', 'Done', 'good'], ['failed', 'Failed', 'bad'], ['skipped', 'Skipped', 'warn']]
 const RECENT_DAYS = 14
-const SHOWN = 50
+/** In a column; the list has all of them. */
+const MOST_CARDS = 50
+const DAY_MS = 86_400_000
+/** The clock of the browser may be off by this much: an hour. */
+const SKEW_DAYS = 1 / 24
 const FILTERS = ['entity_type', 'entity_id', 'action', 'created_by']
 export const ACTIONS: Record<string, Icon> = { publish: IconEye, unpublish: IconEyeOff, archive: IconArchive }
 
@@ -48,14 +51,22 @@ function NothingPlanned({ chosen }: { chosen: Record<string, string> }) {
   )
 }
 
+function daysAway(days: number): string {
+  return new Date(Date.now() + days * DAY_MS).toISOString()
+}
+
 function isPast(status: string): boolean {
   return status !== 'pending' && status !== 'processing'
 }
 
 function useColumn(status: string, chosen: Record<string, string>) {
   const past = isPast(status)
-  const start = useMemo(() => (past ? new Date(Date.now() - RECENT_DAYS * 86_400_000).toISOString() : null), [past])
-  return useQuery({ queryKey: ['content', 'schedules', status, chosen], queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: SHOWN, ...(past && { start, sort: '-scheduled_at' }), ...chosen } as never }), placeholderData: keepPreviousData })
+  return useQuery({
+    queryKey: ['content', 'schedules', status, chosen],
+    // The latest of what is over come first: those to come, which may be many, are not looked through for them.
+    queryFn: () => page('GET /content/schedules', { query: { status: status as 'pending', limit: MOST_CARDS, ...(past && { sort: '-scheduled_at', start: daysAway(-RECENT_DAYS), end: daysAway(SKEW_DAYS) }), ...chosen } as never }),
+    placeholderData: keepPreviousData,
+  })
 }
 
 function Column({ status, title, tone, chosen }: { status: string; title: string; tone: Tone; chosen: Record<string, string> }) {
@@ -65,10 +76,13 @@ function Column({ status, title, tone, chosen }: { status: string; title: string
     <section className={classes.column} aria-label={title}>
       <header><Dot tone={tone} /><h2>{title}</h2>{asked.data && <span className={classes.columnCount}>{counted(asked.data.items.length, asked.data.total, asked.data.estimated, asked.data.cursor !== null)}</span>}</header>
       <Answer query={asked}>
-        {({ items }) => items.length === 0 ? (
+        {({ items, cursor }) => items.length === 0 ? (
           Object.keys(chosen).length ? <p className={classes.none}>{t('Nothing matches these filters.')}</p> : <p className={classes.none}>{past ? t('none in {count} days', { count: RECENT_DAYS }) : t('none')}</p>
         ) : (
-          <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>{items.map((each) => <Card key={each.schedule_id} schedule={each} />)}{asked.data?.cursor && <Link className={classes.rest} to={`/content/planned?${new URLSearchParams({ ...chosen, status, ...(past && { sort: '-scheduled_at' }) })}`}>{t('Show all')}</Link>}</div>
+          <div className={classes.cards} tabIndex={0} role="group" aria-label={title}>
+            {items.map((each) => <Card key={each.schedule_id} schedule={each} />)}
+            {cursor && <Link className={classes.rest ?? ''} to={`/content/planned?${new URLSearchParams({ status, ...(past && { sort: '-scheduled_at' }), ...chosen })}`}>{t('Show all')}</Link>}
+          </div>
         )}
       </Answer>
     </section>

@@ -236,9 +236,11 @@ def _calendars(of: Examples) -> Iterator[PageView]:
 
 
 def _products(of: Examples) -> Iterator[PageView]:
-    recent = urlencode({"start": iso(of.now - DAY * 14, MS), "sort": "-scheduled_at"})
-    board = [f"/content/schedules?status={status}&limit=50" for status in ("pending", "processing")] + [
-        f"/content/schedules?status={status}&limit=50&{recent}" for status in ("done", "failed", "skipped")
+    past = {"sort": "-scheduled_at", "start": iso(of.now - DAY * 14, MS), "end": iso(of.now + HOUR, MS)}
+    board = [
+        f"/content/schedules?{urlencode({'status': status, 'limit': 50, **of_past})}"
+        for statuses, of_past in ((("pending", "processing"), {}), (("done", "failed", "skipped"), past))
+        for status in statuses
     ]
     yield _view("content", "board", "/content/board", *board)
     of_type = [f"{path}&entity_type=post" for path in board]
