@@ -1,12 +1,12 @@
 import { Alert, Button, Progress } from '@mantine/core'
 import { IconBan, IconRefresh, IconSkull } from '@tabler/icons-react'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useNavigate, useParams } from 'react-router'
-import { call, callExact } from '@/api/client'
+import { call, callExact, newKey } from '@/api/client'
 import type { Attempt, LogLine, RunDetail } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { said, t, tn } from '@/i18n'
+import { number, said, t, tn } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { ErrorText } from '@/parts/ErrorText'
 import { duration } from '@/parts/instant'
@@ -16,13 +16,14 @@ import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { useActing } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { mergedLines } from './lines'
 import { Timeline } from './Timeline'
 import classes from './Run.module.css'
 
 // Of what a run logs while its page is open, so many lines are kept: it may go on for days.
 const MOST_LINES = 2000
-// As many as come with a run.
-const LINES_AT_ONCE = 1000
+/** With a run come so many lines of its log. */
+const FIRST_LINES = 1000
 const LIVE = new Set(['pending', 'running', 'failed', 'waiting'])
 
 export default function Run() {
@@ -60,6 +61,7 @@ export default function Run() {
           about={<>{t('Scheduled for')} <Time at={run.scheduled_at} show="both" seconds />{run.trigger ? ` · ${t(run.trigger)}` : ''}{run.missed ? ` · ${t('its time was missed')}` : ''}</>}
           actions={<Actions run={run} />}
         >
+          {run.cancel_requested_at && LIVE.has(run.status) && <Alert color="yellow" title={t('It is to be cancelled')}>{t('Its worker is told to stop')} · <Time at={run.cancel_requested_at} /></Alert>}
           {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{said(run.waiting_for)}</Alert>}
           {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${t(run.reason)}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
           <Panel title={t('What happened when')}><Timeline run={run} /></Panel>
@@ -123,45 +125,50 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
 
 function Log({ id, first, live, going }: { id: string; first: LogLine[]; live: LogLine[]; going: boolean }) {
   const box = useRef<HTMLDivElement>(null)
-  // Whoever has scrolled up reads there.
-  const follows = useRef(true)
-  const [later, setLater] = useState<LogLine[]>([])
-  const [busy, act] = useActing()
-  const begun = [...first, ...later]
-  const known = new Set(begun.map((line) => line.at + line.message))
-  const latest = live.filter((line) => !known.has(line.at + line.message))
-  const count = begun.length + latest.length
-  const end = (latest.at(-1) ?? begun.at(-1))?.at
-  // As many as the server gives at once: there may be more after them, before those that came while the page was open.
-  const more = begun.length > 0 && begun.length % LINES_AT_ONCE === 0
-  const load = () => act(async () => {
-    follows.current = false
-    setLater([...later, ...(await call('GET /runs/{run}/log', { path: { run: id }, query: { after: begun.at(-1)?.at ?? null, limit: LINES_AT_ONCE } }))])
-  })
+  // Who scrolls up reads; who is at the end sees what comes.
+  const atEnd = useRef(true)
+  const { lines: loaded, more, busy, load } = useLoaded(id, first)
+  const lines = useMemo(() => mergedLines(loaded, live), [loaded, live])
+  const { length: count } = lines
   useEffect(() => {
-    if (going && count && follows.current) box.current?.scrollTo({ top: box.current.scrollHeight })
-  }, [count, end, going])
+    if (going && count && atEnd.current) box.current?.scrollTo({ top: box.current.scrollHeight })
+  }, [count, going])
+  const scrolled = () => {
+    if (box.current) atEnd.current = box.current.scrollHeight - box.current.scrollTop - box.current.clientHeight < 24
+  }
+  const line = (each: LogLine, index: number) => (
+    <div key={index} data-level={each.level.toLowerCase()}>
+      <Time at={each.at} show="clock" seconds="ms" tabIndex={-1} /> <span>{each.level}</span> <span>{each.message}</span>
+    </div>
+  )
   return (
-    <Panel title={t('Log')} right={going ? t('follows by itself') : undefined} flush>
+    <Panel title={t('Log')} right={<>{count > 0 && <span>{more ? t('{count} lines or more', { count: number(count) }) : tn('{count} line', '{count} lines', count)}</span>}{going && <span>{t('follows by itself')}</span>}</>} flush>
       {count === 0 ? (
         <p className={classes.none}>{t('It has written nothing.')}</p>
       ) : (
-        <div ref={box} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })} onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => { follows.current = scrollHeight - scrollTop - clientHeight < 40 }}>
-          {begun.map((line, index) => <Line key={index} line={line} />)}
-          {more && <Button variant="subtle" size="compact-sm" loading={busy} onClick={() => void load()}>{t('Show the next lines')}</Button>}
-          {latest.map((line, index) => <Line key={index} line={line} />)}
+        <div ref={box} className={classes.log} tabIndex={0} role="log" aria-label={t('Log of {id}', { id })} onScroll={scrolled}>
+          {lines.slice(0, loaded.length).map(line)}
+          {more && <div className={classes.gap}><Button variant="default" loading={busy} onClick={() => void load()}>{t('Show more')}</Button></div>}
+          {lines.slice(loaded.length).map((each, index) => line(each, loaded.length + index))}
         </div>
       )}
     </Panel>
   )
 }
 
-function Line({ line }: { line: LogLine }) {
-  return (
-    <div data-level={line.level.toLowerCase()}>
-      <Time at={line.at} show="clock" seconds="ms" tabIndex={-1} /> <span>{line.level}</span> <span>{line.message}</span>
-    </div>
-  )
+/** The lines that came with the run, and those after them as they are asked for: it comes with so many at the most. */
+function useLoaded(id: string, first: LogLine[]) {
+  const [rest, setRest] = useState<{ lines: LogLine[]; whole: boolean }>({ lines: [], whole: false })
+  const [busy, act] = useActing()
+  useEffect(() => setRest({ lines: [], whole: false }), [id])
+  const lines = useMemo(() => [...first, ...rest.lines], [first, rest])
+  const load = () => act(async () => {
+    const last = lines.at(-1)
+    if (!last) return
+    const found = await call('GET /runs/{run}/log', { path: { run: id }, query: { after: last.at, limit: FIRST_LINES } })
+    setRest(({ lines }) => ({ lines: [...lines, ...found], whole: found.length < FIRST_LINES }))
+  })
+  return { lines, more: first.length >= FIRST_LINES && !rest.whole, busy, load }
 }
 
 function Actions({ run }: { run: RunDetail }) {
@@ -170,11 +177,14 @@ function Actions({ run }: { run: RunDetail }) {
   const navigate = useNavigate()
   const queries = useQueryClient()
   const [busy, act] = useActing()
+  // If the answer is lost, a second click makes no second run.
+  const [key, setKey] = useState(newKey)
   if (!session.may('operator') || !run.run_id) return null
   const path = { run: run.run_id }
   const again = () => act(async () => {
-    const made = await call('POST /runs/{run}/again', { path, body: {} })
+    const made = await call('POST /runs/{run}/again', { path, body: {}, idempotencyKey: key })
     tell(t('A new run was made'))
+    setKey(newKey())
     void navigate(`/runs/${made.run_id}`)
   })
   const cancel = () => ask({
@@ -184,7 +194,8 @@ function Actions({ run }: { run: RunDetail }) {
     verb: t('Cancel'),
     destructive: true,
     act: async (reason) => {
-      await call('POST /runs/{run}/cancel', { path, body: { reason: reason ?? null }, reason })
+      const { outcome } = await call('POST /runs/{run}/cancel', { path, body: { reason: reason ?? null }, reason })
+      tell(outcome === 'requested' ? t('Its worker is told to stop') : t('It is cancelled'))
       await queries.invalidateQueries({ queryKey: ['run', run.run_id] })
     },
   })
@@ -192,7 +203,7 @@ function Actions({ run }: { run: RunDetail }) {
     <>
       {run.status === 'dead' && <Button component={Link} to={`/dead/${run.run_id}`} leftSection={<IconSkull size={14} />}>{t('Dead letter')}</Button>}
       {!LIVE.has(run.status) && run.status !== 'skipped' && <Button variant="default" leftSection={<IconRefresh size={14} />} loading={busy} onClick={() => void again()}>{t('Run again')}</Button>}
-      {LIVE.has(run.status) && <Button variant="default" leftSection={<IconBan size={14} />} onClick={cancel}>{t('Cancel')}</Button>}
+      {LIVE.has(run.status) && !run.cancel_requested_at && <Button variant="default" leftSection={<IconBan size={14} />} onClick={cancel}>{t('Cancel')}</Button>}
     </>
   )
 }
