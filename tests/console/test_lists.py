@@ -174,3 +174,17 @@ def test_a_list_that_arrives_whole_is_filtered_sorted_and_acted_on(visit: Visit,
     expect(queues.get_by_text("active", exact=True)).to_have_count(2)
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(queues).not_to_have_count(2)
+
+
+def test_where_columns_have_no_room_a_row_is_unfolded(visit: Visit, server: Server) -> None:
+    page = visit.open("/queues")
+    workers = page.get_by_role("region", name="Workers")
+    expect(workers.get_by_role("columnheader", name="Handlers")).to_be_visible()
+    expect(workers.get_by_role("button", name="More")).to_have_count(0)
+    page.set_viewport_size({"width": 360, "height": 740})
+    expect(workers.get_by_role("columnheader", name="Handlers")).to_have_count(0)
+    workers.get_by_role("button", name="More").click()
+    expect(workers.get_by_text("sexton.log")).to_be_visible()
+    expect(workers.get_by_role("term").filter(has_text="Version")).to_be_visible()
+    workers.get_by_role("button", name="Less").click()
+    expect(workers.get_by_text("sexton.log")).to_have_count(0)

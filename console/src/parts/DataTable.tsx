@@ -5,16 +5,17 @@
  */
 import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
+import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconChevronDown, IconChevronUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
+import { Fragment, useEffect, useMemo, useRef, useState, type ReactNode } from 'react'
 import { useNavigate } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
 import { download, save } from './download'
+import { FoundField, type Find } from './FoundField'
 import { isTired } from './pages'
 import { useParameters } from './parameters'
 import { useTyped } from './typed'
@@ -47,8 +48,9 @@ declare module '@tanstack/react-table' {
 export interface Filter {
   name: string
   label: string
-  /** since: an instant in the past, chosen as a range up to now. hidden: stands in the address only, as something else on the page sets it. */
-  kind?: 'text' | 'choice' | 'since' | 'hidden'
+  /** since: an instant in the past, chosen as a range up to now. found: one of many, offered by `find`. hidden: stands in the address only, as something else on the page sets it. */
+  kind?: 'text' | 'choice' | 'since' | 'found' | 'hidden'
+  find?: Find
   options?: { value: string; label: string }[]
   width?: number
 }
@@ -147,6 +149,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
 
   // Columns that have no room are left out, not hidden: a row that spans all of them would bring them back.
   const shown = useMemo(() => columns.filter(({ meta }) => !({ sm: narrow, md: middle, lg: large } as Record<string, boolean>)[meta?.hide ?? '']), [columns, narrow, middle, large])
+  // Where no page says more of a row, it is unfolded to show the others.
+  const left = short && !to ? columns.filter((column) => !shown.includes(column)) : []
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
   const table = useReactTable({ data: rows, columns: shown, getCoreRowModel: getCoreRowModel(), getRowId: keyOf })
   const scroller = useRef<HTMLDivElement>(null)
   const modelRows = table.getRowModel().rows
@@ -169,7 +174,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
 
   const before = short ? 0 : (items[0]?.start ?? 0)
   const after = short ? 0 : virtual.getTotalSize() - (items.at(-1)?.end ?? 0)
-  const width = shown.length + (bulk.length ? 1 : 0)
+  const width = shown.length + (bulk.length ? 1 : 0) + (left.length ? 1 : 0)
   const filtered = filters.some((filter) => chosen[filter.name] && !(fixed && filter.name in fixed))
   const visible = filters.filter((filter) => filter.kind !== 'hidden')
   const folded = narrow && visible.length > 2 && !unfolded
@@ -289,6 +294,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                       </th>
                     )
                   })}
+                  {left.length > 0 && <th scope="col" className={classes.unfold}><span className="hidden-label">{t('More')}</span></th>}
                 </tr>
               ))}
             </thead>
@@ -301,8 +307,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                 const key = row.id
                 const target = to?.(row.original) ?? null
                 return (
+                  <Fragment key={key}>
                   <tr
-                    key={key}
                     // The keys lead from row to row: see `parts/walk`.
                     data-row
                     // Rows with two lines, and those of a telephone, are higher than others.
@@ -320,10 +326,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                           aria-label={t('Select this row')}
                           checked={all || selected.has(key)}
                           onChange={(event) => {
-                            const next = new Set(selected)
-                            if (event.currentTarget.checked) next.add(key)
-                            else next.delete(key)
-                            setSelected(next)
+                            setSelected(toggled(selected, key, event.currentTarget.checked))
                             setAll(false)
                           }}
                         />
@@ -334,7 +337,20 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
                         {drawn(cell.column.columnDef.cell, cell.getContext())}
                       </td>
                     ))}
+                    {left.length > 0 && (
+                      <td className={classes.unfold}>
+                        <ActionIcon aria-label={open.has(key) ? t('Less') : t('More')} aria-expanded={open.has(key)} onClick={() => setOpen(toggled(open, key))}>{open.has(key) ? <IconChevronUp size={16} /> : <IconChevronDown size={16} />}</ActionIcon>
+                      </td>
+                    )}
                   </tr>
+                  {left.length > 0 && open.has(key) && (
+                    <tr>
+                      <td colSpan={width} className={classes.left}>
+                        <dl>{left.map((column) => <div key={column.id}><dt>{drawn(column.header as Drawing, { column })}</dt><dd>{drawn(column.cell as Drawing, { row })}</dd></div>)}</dl>
+                      </td>
+                    </tr>
+                  )}
+                  </Fragment>
                 )
               })}
               {after > 0 && <tr aria-hidden style={{ height: after }}><td colSpan={width} /></tr>}
@@ -357,6 +373,16 @@ function drawn<C>(what: string | ((context: C) => unknown) | undefined, context:
   return (typeof what === 'function' ? what(context) : what) as ReactNode
 }
 
+/** A head or a cell that is drawn outside of the table's own columns: it asks for no more than its column, or its row. */
+type Drawing = string | ((context: unknown) => unknown) | undefined
+
+function toggled(keys: ReadonlySet<string>, key: string, on = !keys.has(key)): ReadonlySet<string> {
+  const next = new Set(keys)
+  if (on) next.add(key)
+  else next.delete(key)
+  return next
+}
+
 /** Filters of what is no table: their fields, with the values of the address bar. */
 export function FilterBar({ filters }: { filters: Filter[] }) {
   const [search, change] = useParameters()
@@ -377,6 +403,7 @@ function FilterField({ filter, value, set }: { filter: Filter; value: string; se
       />
     )
   }
+  if (filter.find) return <FoundField name={filter.name} label={filter.label} width={filter.width ?? 180} value={value} set={set} find={filter.find} />
   if (filter.kind === 'since') return <SinceField filter={filter} value={value} set={set} />
   return (
     <Select aria-label={filter.label} placeholder={filter.label} data={filter.options ?? []} value={value || null} onChange={set} clearable w={filter.width ?? 140} />

@@ -30,8 +30,10 @@ export function walk(key: string, target: Element): boolean {
 }
 
 function beside(row: Element, side: 'nextElementSibling' | 'previousElementSibling'): HTMLElement | null {
-  const next = row[side]
-  return next?.matches(ROW) ? (next as HTMLElement) : null
+  let next = row[side]
+  // A row that is unfolded is followed by what it hides.
+  while (next && !next.matches(ROW)) next = next[side]
+  return next as HTMLElement | null
 }
 
 function focus(row: HTMLElement | null): boolean {

@@ -12,6 +12,7 @@ import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filters, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
+import { findCampaigns, findRecipients, findTemplates } from '@/parts/finding'
 import { askForMany, takeBack } from '@/parts/many'
 import { tell, tellUndo } from '@/parts/notify'
 import { Columns, Facts, Page, PageOf, Panel, Stack } from '@/parts/Page'
@@ -37,7 +38,7 @@ export function Messages() {
   const bulk = session.may('operator') ? [{ label: t('Cancel'), icon: <IconBan size={14} />, color: 'var(--bad)', act: (selection: Selection<NotificationView>) => void askForMany(ask, cancelling(), selection, (each) => each.notification_id, () => queries.invalidateQueries({ queryKey: ['messages'] })) }] : []
   const columns = useMemo((): ColumnDef<NotificationView>[] => [
     { id: 'status', header: () => t('Status'), cell: ({ row: { original: each } }) => <Status status={each.status} /> },
-    { id: 'id', header: () => t('Message'), cell: ({ row: { original: each } }) => <Link to={`/notifications/messages/${each.notification_id}`} className="mono">{each.notification_id}</Link>, meta: ofCampaign ? { hide: 'sm' } : { sort: 'created_at', hide: 'sm' } },
+    { id: 'id', header: () => t('Message'), cell: ({ row: { original: each } }) => <Link to={`/notifications/messages/${each.notification_id}`} className="link mono">{each.notification_id}</Link>, meta: ofCampaign ? { hide: 'sm' } : { sort: 'created_at', hide: 'sm' } },
     { id: 'to', header: () => t('To'), cell: ({ row: { original: each } }) => (each.user_id ? <Link to={`/notifications/recipients/${encodeURIComponent(each.user_id)}`} className="link">{each.user_id}</Link> : '–'), meta: ofCampaign ? { sort: 'user_id' } : {} },
     { id: 'channel', header: () => t('Channel'), cell: ({ row: { original: each } }) => channelName(each.channel), meta: { hide: 'sm' } },
     { id: 'template', header: () => t('Template'), cell: ({ row: { original: each } }) => each.template_id, meta: { hide: 'md' } },
@@ -52,7 +53,7 @@ export function Messages() {
       load={(filters: Filters, cursor, signal) => listed('GET /notifications', fitting(filters), cursor, signal)}
       keyOf={(each) => each.notification_id}
       to={(each) => `/notifications/messages/${each.notification_id}`}
-      filters={[{ name: 'user_id', label: t('Recipient'), kind: 'text' }, { name: 'template_id', label: t('Template'), kind: 'text', width: 160 }, { name: 'campaign_id', label: t('Campaign'), kind: 'text', width: 130 }, { name: 'status', label: t('Status'), options: ['pending', 'held', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'suppressed', 'expired', 'cancelled', 'unconfirmed'].map((value) => ({ value, label: t(value) })) }]}
+      filters={[{ name: 'user_id', label: t('Recipient'), kind: 'found', find: findRecipients, width: 200 }, { name: 'template_id', label: t('Template'), kind: 'found', find: findTemplates, width: 170 }, { name: 'campaign_id', label: t('Campaign'), kind: 'found', find: findCampaigns, width: 150 }, { name: 'status', label: t('Status'), options: ['pending', 'held', 'processing', 'sent', 'delivered', 'failed', 'bounced', 'suppressed', 'expired', 'cancelled', 'unconfirmed'].map((value) => ({ value, label: t(value) })) }]}
       bulk={bulk}
       empty={<Empty title={t('No messages yet')} command="sexton notify send hello --to ann --var name=Ann">{t('A message is a template for one recipient, at a time. To send one now:')}</Empty>}
     />
@@ -93,7 +94,7 @@ function WhyStep({ line, last }: { line: WhyLine; last: boolean }) {
   )
 }
 
-/** Cancel it while it has not gone, or send it again where it is not known whether it has. */
+/** Cancel it while it has not gone; where it is not known whether it has, send it again or count it as sent. */
 function Controls({ message }: { message: NotificationView }) {
   const session = useSession()
   const ask = useConfirm()
@@ -109,6 +110,7 @@ function Controls({ message }: { message: NotificationView }) {
   return (
     <>
       {message.status === 'unconfirmed' && <Button onClick={() => ask({ title: t('Send a message again'), object, effect: t('It may have gone out already: then it is there twice.'), verb: t('Send again'), act: async (reason) => { await call('POST /notifications/{notification}/resend', { path, reason }); await refresh() } })}>{t('Send again')}</Button>}
+      {message.status === 'unconfirmed' && <Button variant="default" onClick={() => ask({ title: t('Count a message as sent'), object, effect: t('It is not sent again.'), verb: t('Count as sent'), act: async (reason) => { await call('POST /notifications/{notification}/confirm', { path, reason }); await refresh() } })}>{t('Count as sent')}</Button>}
       {(message.status === 'pending' || message.status === 'held') && <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a message'), object, effect: `${tn('{count} message', '{count} messages', 1)}: ${t('it was to go out {time}', { time: message.local_time_display })}. ${t('It does not go out.')}`, verb: t('Cancel'), destructive: true, undoable: restorable, reason: 'required', act: async (reason) => { await call('POST /notifications/{notification}/cancel', { path, reason }); if (restorable) tellUndo(t('The message to {name} is cancelled', { name: message.user_id ?? message.channel }), () => restore()); await refresh() } })}>{t('Cancel')}</Button>}
       {message.status === 'cancelled' && restorable && <Button variant="default" loading={busy} onClick={() => void act(async () => { await restore(); tell(t('The message goes out at its time again')) })}>{t('Restore')}</Button>}
     </>

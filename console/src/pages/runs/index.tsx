@@ -9,8 +9,10 @@ import { number, t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
 import { DataTable, type Filter, type Filters, type Selection } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { findJobs } from '@/parts/finding'
 import { Page } from '@/parts/Page'
 import { Dot, toneOf } from '@/parts/Status'
+import { Time } from '@/parts/Time'
 import { askForRuns } from './bulk'
 import { runColumns, runKey } from './columns'
 import classes from './Runs.module.css'
@@ -33,7 +35,7 @@ export default function Runs() {
   const queries = useQueryClient()
   const columns = useMemo(() => runColumns(), [])
   const filters: Filter[] = [
-    { name: 'job', label: t('Job'), kind: 'text', width: 180 },
+    { name: 'job', label: t('Job'), kind: 'found', find: findJobs, width: 180 },
     { name: 'status', label: t('Status'), kind: 'hidden' },
     { name: 'trigger', label: t('Trigger'), options: ['schedule', 'catch_up', 'manual', 'backfill', 'redrive'].map((value) => ({ value, label: t(value) })), width: 120 },
     { name: 'queue', label: t('Queue'), kind: 'text', width: 120 },
@@ -80,7 +82,7 @@ function Counts() {
   return (
     <div className={classes.counts} role="group" aria-label={t('Runs by state')}>
       {STATES.map((state) => {
-        const count = (asked.data as Record<string, number> | undefined)?.[state]
+        const count = asked.data?.[state]
         return (
           <button
             key={state}
@@ -97,10 +99,11 @@ function Counts() {
           >
             <Dot tone={toneOf(state)} />
             <span>{t(state)}</span>
-            <strong className="num">{count === undefined ? '–' : number(count)}</strong>
+            <strong className="num">{count === undefined ? '–' : `${number(count)}${asked.data?.estimated && count > 0 ? '+' : ''}`}</strong>
           </button>
         )
       })}
+      {asked.data && <span className="quiet">{t('ended ones since')} <Time at={asked.data.since} show="clock" /></span>}
     </div>
   )
 }
