@@ -35,6 +35,6 @@ export function unmasked(field: string, value: unknown, original: unknown): unkn
 }
 
 export function Json({ value, mask = true }: { value: unknown; mask?: boolean }) {
-  if (value === null || value === undefined) return <span className="quiet">{t('none')}</span>
+  if (value === null || value === undefined) return <p className="quiet">{t('none')}</p>
   return <Code>{writeExact(mask ? masked(value) : value)}</Code>
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '@/api/client'
 import type { Cluster as ClusterView, Finding, ShardView } from '@/api/schema'
-import { said, t, tn } from '@/i18n'
+import { number, said, t, tn } from '@/i18n'
 import { here } from '@/parts/command'
 import { Code } from '@/parts/Copy'
 import { Empty } from '@/parts/Empty'
@@ -15,6 +15,9 @@ import tables from '../queues/Queues.module.css'
 import { Nodes, ShardList } from './lists'
 import { commandIn, leadersOf, ranges, takeoversOf } from './shards'
 import classes from './Cluster.module.css'
+
+/** Those before are in the list of shards. */
+const MOST_TAKEOVERS = 20
 
 export default function Cluster() {
   const asked = useQuery({ queryKey: ['cluster'], queryFn: () => call('GET /cluster', {}), refetchInterval: 10_000 })
@@ -33,7 +36,7 @@ export default function Cluster() {
                   <Facts items={[[t('Kind'), cluster.elector?.name ?? 'PostgreSQL'], [t('State'), <Status key="s" status={cluster.elector?.ok === false ? 'error' : 'live'} label={cluster.elector?.ok === false ? t('failing') : t('answers')} />], [t('Oldest due'), <Time key="o" at={cluster.oldest_due_at} />]]} />
                   {cluster.elector?.errors?.map((error) => <p key={error} className="bad">{error}</p>)}
                 </Panel>
-                <Panel title={t('Takeovers')} flush><Takeovers shards={cluster.leaders ?? []} /></Panel>
+                <Takeovers shards={cluster.leaders ?? []} />
               </Stack>
               <Answer query={doctor}>{({ facts, bounds }) => <DoctorFacts facts={facts} bounds={bounds} />}</Answer>
             </Columns>
@@ -81,13 +84,16 @@ function Shards({ cluster }: { cluster: ClusterView }) {
 
 function Takeovers({ shards }: { shards: ShardView[] }) {
   const rows = takeoversOf(shards)
-  if (rows.length === 0) return <Empty title={t('No takeover is recorded')} />
   return (
-    <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('Takeovers')}>
-      <table className={tables.table}>
-        <tbody>{rows.slice(0, 20).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td title={ranges(row.shards)}>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
-      </table>
-    </div>
+    <Panel title={t('Takeovers')} right={rows.length > MOST_TAKEOVERS && t('{loaded} of {total}', { loaded: MOST_TAKEOVERS, total: number(rows.length) })} flush>
+      {rows.length === 0 ? <Empty title={t('No takeover is recorded')} /> : (
+        <div className={tables.scroll} tabIndex={0} role="group" aria-label={t('Takeovers')}>
+          <table className={tables.table}>
+            <tbody>{rows.slice(0, MOST_TAKEOVERS).map((row) => <tr key={`${row.at}-${row.leader}`}><td><Time at={row.at} show="both" seconds /></td><td title={ranges(row.shards)}>{tn('{count} shard', '{count} shards', row.shards.length)}</td><td className="quiet">{t('epoch {number}', { number: row.epoch })}</td><td className="clip">{row.leader ?? t('no leader')}</td></tr>)}</tbody>
+          </table>
+        </div>
+      )}
+    </Panel>
   )
 }
 

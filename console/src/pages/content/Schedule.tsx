@@ -78,6 +78,10 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
   const refresh = () => queries.invalidateQueries({ queryKey: ['content'] })
   const [busy, once] = useActing()
   const act = (work: () => Promise<unknown>, done: string) => void once(async () => { await work(); tell(done); await refresh() })
+  const move = async (at: string, force: boolean) => {
+    await call('POST /content/schedules/{schedule}/reschedule', { path, body: { at, force } })
+    await refresh()
+  }
   const restore = () => takeBack('content/schedules', 'restore', [schedule.schedule_id], refresh)
   if (!session.may('editor')) return null
   if (schedule.status === 'cancelled' && !schedule.release_id && (schedule.recurrence_rule || new Date(schedule.scheduled_at_utc) > new Date())) return <Button variant="default" loading={busy} onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
@@ -87,9 +91,9 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
       {schedule.needs_approval && !schedule.approved_by && <Button loading={busy} onClick={() => act(() => call('POST /content/schedules/{schedule}/approve', { path, body: {} }), t('{name} is approved', { name }))}>{t('Approve')}</Button>}
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Carry it out now'), object: `${t(schedule.action)} ${name}`, effect: t('It goes out at once instead of at its time.'), verb: t('Go out now'), act: async (reason) => { await call('POST /content/schedules/{schedule}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
-      {schedule.recurrence_rule && <Button variant="default" loading={busy} onClick={() => act(() => call('POST /content/schedules/{schedule}/skip', { path }), t('The next time is left out'))}>{t('Skip the next')}</Button>}
+      {schedule.recurrence_rule && <Button variant="default" onClick={() => ask({ title: t('Skip the next time'), object: `${t(schedule.action)} ${name}`, effect: t('It does not go out {time}; the times after that stay.', { time: schedule.local_time_display }), verb: t('Skip the next'), destructive: true, act: async (reason) => { await call('POST /content/schedules/{schedule}/skip', { path, reason }); tell(t('The next time is left out')); await refresh() } })}>{t('Skip the next')}</Button>}
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel an action'), object: `${t(schedule.action)} ${name}`, effect: `${schedule.recurrence_rule ? t('It is a series: all its times to come are cancelled, the next is {time}.', { time: schedule.local_time_display }) : `${tn('{count} action', '{count} actions', 1)}: ${t('it was to go out {time}', { time: schedule.local_time_display })}.`} ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/schedules/{schedule}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
-      {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await call('POST /content/schedules/{schedule}/reschedule', { path, body: { at, force } }); await refresh() }} />}
+      {moving && <Move event={{ key: schedule.schedule_id, at: schedule.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await move(at, force); tellUndo(t('{name} is moved', { name }), () => move(schedule.scheduled_at_utc, true)) }} />}
     </>
   )
 }

@@ -120,6 +120,10 @@ function Actions({ release }: { release: ReleaseView }) {
   const [busy, once] = useActing()
   const act = (work: () => Promise<unknown>, done: string) => void once(async () => { await work(); tell(done); await refresh() })
   const count = tn('{count} item', '{count} items', itemsOf(release).length)
+  const move = async (at: string, force: boolean) => {
+    await call('POST /content/releases/{release}/reschedule', { path, body: { at, force } })
+    await refresh()
+  }
   const restore = () => takeBack('content/releases', 'restore', [release.release_id], refresh)
   if (!session.may('editor')) return null
   if (release.status === 'cancelled' && new Date(release.scheduled_at_utc) > new Date()) return <Button variant="default" loading={busy} onClick={() => act(restore, t('{name} goes out at its time again', { name }))}>{t('Restore')}</Button>
@@ -131,7 +135,7 @@ function Actions({ release }: { release: ReleaseView }) {
       <Button variant="default" onClick={() => setMoving(true)}>{t('Move')}</Button>
       <Button variant="default" onClick={() => ask({ title: t('Let a release go out now'), object: name, effect: `${count}. ${t('It goes out at once instead of at its time.')}`, verb: t('Go out now'), act: async (reason) => { await call('POST /content/releases/{release}/run', { path, reason }); await refresh() } })}>{t('Go out now')}</Button>
       <Button variant="default" c="var(--bad)" onClick={() => ask({ title: t('Cancel a release'), object: name, effect: `${count}: ${t('it was to go out {time}', { time: release.local_time_display })}. ${t('It does not go out. What was published stays as it is.')}`, verb: t('Cancel'), destructive: true, undoable: true, reason: 'required', act: async (reason) => { await call('POST /content/releases/{release}/cancel', { path, body: {}, reason }); tellUndo(t('{name} is cancelled', { name }), restore); await refresh() } })}>{t('Cancel')}</Button>
-      {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await call('POST /content/releases/{release}/reschedule', { path, body: { at, force } }); await refresh() }} />}
+      {moving && <Move event={{ key: release.release_id, at: release.scheduled_at_utc, title: name }} local={null} zone={zone} close={() => setMoving(false)} act={async (at, force) => { await move(at, force); tellUndo(t('{name} is moved', { name }), () => move(release.scheduled_at_utc, true)) }} />}
     </>
   )
 }

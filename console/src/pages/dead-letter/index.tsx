@@ -34,7 +34,7 @@ function Shown({ letter }: { letter: DeadLetter }) {
   const { busy, error, send } = useSending()
   const path = { run: letter.run_id }
   // This letter itself is gone then.
-  const refresh = () => void queries.invalidateQueries({ predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups'].includes(String(name)) && id !== letter.run_id })
+  const refresh = () => void queries.invalidateQueries({ predicate: ({ queryKey: [name, id] }) => ['dead', 'dead-groups', 'overview'].includes(String(name)) && id !== letter.run_id })
   const redrive = () => send(async () => {
     const body = payload === null ? {} : { payload: unmasked('payload', parsedAt('payload', payload), letter.payload) }
     const made = await call('POST /dead/{run}/redrive', { path, body })

@@ -53,7 +53,7 @@ export function Campaign() {
               <Panel title={t('Facts')}>
                 <Facts brief items={[
                   [t('Audience'), <Audience key="a" campaign={campaign} />],
-                  [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(campaign.template_id)}`}>{campaign.template_id} {campaign.template_version}</Link>], [t('Channels'), campaign.channels.map(channelName).join(' → ')],
+                  [t('Template'), <Link key="t" className="link" to={`/notifications/templates/${encodeURIComponent(campaign.template_id)}?version=${campaign.template_version}`}>{campaign.template_id} {campaign.template_version}</Link>], [t('Channels'), campaign.channels.map(channelName).join(' → ')],
                   [t('When'), campaign.send_at ? <Time key="w" at={campaign.send_at} zone={campaign.timezone} show="both" /> : localTime(campaign.local_time)], [t('Messages per second at most'), campaign.rate === null ? t('no limit') : number(campaign.rate, 2)],
                   [t('Goes first'), campaign.canary === null ? null : `${number(campaign.canary * 100, 1)} %`], [t('Planned by'), campaign.created_by], [t('Job'), <Link key="j" className="link" to={`/jobs/${campaign.job_id}`}>{campaign.job_id}</Link>],
                   [t('Messages'), <Link key="m" className="link" to={`/notifications/messages?campaign_id=${campaign.campaign_id}`}>{t('Show all of them')}</Link>],
@@ -207,6 +207,7 @@ function Controls({ campaign }: { campaign: CampaignView }) {
   if (!session.may('operator')) return null
   const path = { campaign: campaign.campaign_id }
   const refresh = () => queries.invalidateQueries({ queryKey: ['campaigns'] })
+  const unclear = campaign.counts.unconfirmed
   const left = tn('{count} message is left', '{count} messages are left', campaign.counts.left)
   const question = (title: string, verb: string, effect: string, act: (reason: string | undefined) => Promise<unknown>, { destructive = false, undo }: { destructive?: boolean; undo?: 'pause' | 'resume' } = {}) => () =>
     ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); if (undo) tellUndo(`${campaign.name}: ${verb}`, () => takeBack('campaigns', undo, [campaign.campaign_id], refresh)); await refresh() } })
@@ -215,6 +216,8 @@ function Controls({ campaign }: { campaign: CampaignView }) {
       {campaign.status === 'draft' && timed(campaign) && <Start campaign={campaign} refresh={refresh} />}
       {(campaign.status === 'draft' || campaign.status === 'scheduled') && <Start now campaign={campaign} refresh={refresh} />}
       {campaign.status === 'waiting' && <Button onClick={question(t('Let a campaign go on'), t('Go on'), t('All of them go out.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }))}>{t('Go on')}</Button>}
+      {unclear > 0 && campaign.status !== 'cancelled' && campaign.status !== 'failed' && <Button variant="default" onClick={question(t('Send messages again'), t('Send again'), tn('{count} message may have gone out already: then it is there twice.', '{count} messages may have gone out already: then they are there twice.', unclear), (reason) => call('POST /campaigns/{campaign}/resend', { path, reason }))}>{t('Send again')}</Button>}
+      {unclear > 0 && <Button variant="default" onClick={question(t('Count messages as sent'), t('Count as sent'), tn('{count} message that may have gone out is not sent again.', '{count} messages that may have gone out are not sent again.', unclear), (reason) => call('POST /campaigns/{campaign}/confirm', { path, reason }))}>{t('Count as sent')}</Button>}
       {GOING.has(campaign.status) && <Button variant="default" onClick={question(t('Pause a campaign'), t('Pause'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/pause', { path, body: { reason: reason ?? null }, reason }), { undo: 'resume' })}>{t('Pause')}</Button>}
       {campaign.status === 'paused' && <Button onClick={question(t('Resume a campaign'), t('Resume'), t('It goes on where it stopped.'), (reason) => call('POST /campaigns/{campaign}/resume', { path, reason }), { undo: 'pause' })}>{t('Resume')}</Button>}
       {(GOING.has(campaign.status) || campaign.status === 'paused' || campaign.status === 'draft') && <Button variant="default" c="var(--bad)" onClick={question(t('Cancel a campaign'), t('Cancel'), t('What has gone out is not taken back.'), (reason) => call('POST /campaigns/{campaign}/cancel', { path, body: { reason: reason ?? null }, reason }), { destructive: true })}>{t('Cancel')}</Button>}

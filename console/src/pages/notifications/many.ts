@@ -1,6 +1,13 @@
 /** What can be done to many campaigns, templates, recipients and messages. */
-import { t } from '@/i18n'
+import { page } from '@/api/client'
+import { t, tn } from '@/i18n'
 import type { ManyAction } from '@/parts/many'
+
+/** “12 messages wait. ”: those of a template or of a recipient; nothing where they cannot be counted. */
+export async function waitingText(of: { template_id?: string; user_id?: string }): Promise<string> {
+  const { total, estimated } = await page('GET /notifications', { query: { ...of, status: 'pending', limit: 1 } })
+  return total === null || estimated ? '' : `${tn('{count} message waits.', '{count} messages wait.', total)} `
+}
 
 export const campaignAction = (action: 'start' | 'pause' | 'resume' | 'cancel'): ManyAction => ({
   place: 'campaigns',

@@ -13,12 +13,12 @@ import { DataTable, type Selection } from '@/parts/DataTable'
 import { channelName } from '@/parts/channel'
 import { Empty } from '@/parts/Empty'
 import { askForMany, type ManyAction } from '@/parts/many'
-import { tell } from '@/parts/notify'
+import { tell, tellFailure } from '@/parts/notify'
 import { Json } from '@/parts/Json'
 import { Answer, Columns, Facts, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { erasingRecipients, suppressingRecipients, unsuppressingRecipients } from './many'
+import { erasingRecipients, suppressingRecipients, unsuppressingRecipients, waitingText } from './many'
 import { caps, optOuts, quietHours } from './wishes'
 import classes from './Notifications.module.css'
 
@@ -65,7 +65,7 @@ export function Recipient() {
                   )}
                 </Answer>
               </Panel>
-              {session.may('editor') && <Inbox id={id} />}
+              {session.may('operator') && <Inbox id={id} />}
             </Stack>
             <Panel title={t('Facts')}>
               {each.suppressed_at && <Alert color="yellow" mb="sm" title={t('Nothing is sent to this recipient')}>{each.suppressed_reason} · <Time at={each.suppressed_at} /></Alert>}
@@ -90,7 +90,15 @@ function Suppress({ recipient }: { recipient: RecipientView }) {
   const queries = useQueryClient()
   const what = recipient.suppressed_at ? unsuppressingRecipients() : suppressingRecipients()
   const one: Selection<RecipientView> = { rows: [recipient], all: false, count: 1, filters: {} }
-  return <Button variant="default" leftSection={recipient.suppressed_at ? <IconBellRinging size={14} /> : <IconBellOff size={14} />} onClick={() => void askForMany(ask, what, one, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] }))}>{what.verb}</Button>
+  const change = async () => {
+    try {
+      const waiting = await waitingText({ user_id: recipient.user_id })
+      await askForMany(ask, { ...what, effect: <>{waiting}{what.effect}</> }, one, (each) => each.user_id, () => queries.invalidateQueries({ queryKey: ['recipients'] }))
+    } catch (failure) {
+      tellFailure(failure)
+    }
+  }
+  return <Button variant="default" leftSection={recipient.suppressed_at ? <IconBellRinging size={14} /> : <IconBellOff size={14} />} onClick={() => void change()}>{what.verb}</Button>
 }
 
 /** For good: the id has to be typed, and a reason given. */
@@ -104,7 +112,15 @@ function Erase({ id }: { id: string }) {
     await queries.invalidateQueries({ queryKey: ['recipients'] })
     await navigate('/notifications/recipients')
   }
-  return <Button variant="default" c="var(--bad)" leftSection={<IconEraser size={14} />} onClick={() => ask({ title: t('Erase a recipient'), object: id, effect: erasingRecipients().effect, verb: t('Erase'), destructive: true, typed: id, act: erase })}>{t('Erase')}</Button>
+  const question = async () => {
+    try {
+      const waiting = await waitingText({ user_id: id })
+      ask({ title: t('Erase a recipient'), object: id, effect: <>{waiting}{erasingRecipients().effect}</>, verb: t('Erase'), destructive: true, typed: id, act: erase })
+    } catch (failure) {
+      tellFailure(failure)
+    }
+  }
+  return <Button variant="default" c="var(--bad)" leftSection={<IconEraser size={14} />} onClick={() => void question()}>{t('Erase')}</Button>
 }
 
 /** As the application of the recipient shows it. It is opened with a token for a minute, which the audit notes. */

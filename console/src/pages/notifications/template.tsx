@@ -14,13 +14,13 @@ import { useConfirm } from '@/parts/Confirm'
 import { Dialog } from '@/parts/Dialog'
 import { NotAllowed } from '@/parts/Empty'
 import { takeBack } from '@/parts/many'
-import { tell, tellUndo } from '@/parts/notify'
+import { tell, tellFailure, tellUndo } from '@/parts/notify'
 import { Answer, Columns, Failure, Page, PageOf, Panel, Stack } from '@/parts/Page'
 import { useSending } from '@/parts/sending'
 import { Status } from '@/parts/Status'
 import { attempted } from '@/parts/field'
 import { Time } from '@/parts/Time'
-import { deletingTemplates } from './many'
+import { deletingTemplates, waitingText } from './many'
 import { rowsOf, specsOf } from './variables'
 import { VariableFields } from './VariableFields'
 import classes from './Notifications.module.css'
@@ -126,16 +126,23 @@ function Editor({ template, newer, setTyped }: { template: TemplateView | null; 
     await queries.invalidateQueries({ queryKey: ['templates'] })
     if (!template || older) await navigate(`/notifications/templates/${encodeURIComponent(id)}`)
   })
-  const remove = () => ask({
-    title: t('Delete a template'), object: id, effect: deletingTemplates().effect, verb: t('Delete'), destructive: true, undoable: true, reason: 'required',
-    act: async (reason) => {
-      await call('DELETE /templates/{template_id}', { path: { template_id: id }, reason })
-      const refresh = () => queries.invalidateQueries({ queryKey: ['templates'] })
-      tellUndo(t('{name} is deleted', { name: id }), () => takeBack('templates', 'restore', [id], refresh))
-      await navigate('/notifications/templates')
-      await refresh()
-    },
-  })
+  const remove = async () => {
+    try {
+      const waiting = await waitingText({ template_id: id })
+      ask({
+        title: t('Delete a template'), object: id, effect: <>{waiting}{deletingTemplates().effect}</>, verb: t('Delete'), destructive: true, undoable: true, reason: 'required',
+        act: async (reason) => {
+          await call('DELETE /templates/{template_id}', { path: { template_id: id }, reason })
+          const refresh = () => queries.invalidateQueries({ queryKey: ['templates'] })
+          tellUndo(t('{name} is deleted', { name: id }), () => takeBack('templates', 'restore', [id], refresh))
+          await navigate('/notifications/templates')
+          await refresh()
+        },
+      })
+    } catch (failure) {
+      tellFailure(failure)
+    }
+  }
   const languages = [...new Set(['default', ...Object.keys(template?.locales ?? {}), 'de', 'en', 'es', 'fr', 'it', 'ja', 'nl', 'pl', 'pt-BR'])]
   return (
     <Page
@@ -146,7 +153,7 @@ function Editor({ template, newer, setTyped }: { template: TemplateView | null; 
       actions={may && (
         <>
           {template && <Button variant="default" leftSection={<IconSend size={14} />} onClick={() => setTrying(true)} disabled={changed}>{t('Send me a test')}</Button>}
-          {template && <Button variant="default" c="var(--bad)" onClick={remove}>{t('Delete')}</Button>}
+          {template && <Button variant="default" c="var(--bad)" onClick={() => void remove()}>{t('Delete')}</Button>}
           <Button leftSection={<IconDeviceFloppy size={14} />} loading={busy} onClick={() => void save()} disabled={!written || !id || unreadable !== null || (template !== null && !changed && !older)}>{t('Save as a new version')}</Button>
         </>
       )}

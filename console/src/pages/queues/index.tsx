@@ -198,18 +198,22 @@ export function changedLimits(queue: Partial<LimitsOf>, limits: LimitsOf): Parti
 
 function Limits({ queue, close, done }: { queue: Queue; close: () => void; done: () => Promise<unknown> }) {
   const [limits, setLimits] = useState<LimitsOf>({ concurrency: queue.concurrency ?? null, key_concurrency: queue.key_concurrency ?? null, rate: queue.rate ?? null, burst: queue.burst ?? null })
+  const set = async (wanted: Partial<LimitsOf>) => {
+    await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: wanted })
+    void done()
+  }
   const save = async () => {
     const changed = changedLimits(queue, limits)
     if (Object.keys(changed).length === 0) return
-    await call('PATCH /queues/{queue}', { path: { queue: queue.name }, body: changed })
-    tell(t('The limits of {name} are changed', { name: queue.name }))
-    void done()
+    await set(changed)
+    const before = Object.fromEntries(LIMITS.filter((name) => name in changed).map((name) => [name, queue[name] ?? null]))
+    tellUndo(t('The limits of {name} are changed', { name: queue.name }), () => set(before))
   }
   return (
     <FormDialog title={t('Limits of {name}', { name: queue.name })} verb={t('Save')} fields={[...LIMITS]} close={close} save={save}>
       {(error) => {
         const field = (name: keyof LimitsOf, label: string, description: string) => (
-          <NumberInput mt="sm" label={label} description={description} min={0} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} error={error(name)} />
+          <NumberInput mt="sm" label={label} description={description} min={name === 'rate' ? 0.001 : 1} placeholder={t('no limit')} value={limits[name] ?? ''} onChange={(value) => setLimits({ ...limits, [name]: value === '' ? null : Number(value) })} error={error(name)} />
         )
         return (
           <>

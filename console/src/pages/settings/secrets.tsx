@@ -88,11 +88,12 @@ function Store({ known, first, close, done }: { known: SecretView[]; first: stri
   const [name, setName] = useState(first)
   const [value, setValue] = useState('')
   const [hosts, setHosts] = useState(there?.hosts.join(' ') ?? '')
+  const [reason, setReason] = useState('')
   const replaced = known.find((each) => each.name === name.trim())
   const uses = useQuery({ queryKey: ['secrets', replaced?.name, 'uses'], queryFn: () => call('GET /secrets/{secret}/uses', { path: { secret: replaced?.name ?? '' } }), enabled: replaced !== undefined })
   const save = async () => {
     const named = hosts.split(/[\s,]+/).filter(Boolean)
-    await call('PUT /secrets/{secret}', { path: { secret: name.trim() }, body: { value, ...(named.length ? { hosts: named } : {}), ...(replaced?.kinds.length ? { kinds: replaced.kinds } : {}) } })
+    await call('PUT /secrets/{secret}', { path: { secret: name.trim() }, body: { value, ...(named.length ? { hosts: named } : {}), ...(replaced?.kinds.length ? { kinds: replaced.kinds } : {}) }, reason: (replaced && reason.trim()) || undefined })
     tell(t('{name} is stored', { name: name.trim() }))
     await done()
   }
@@ -105,6 +106,7 @@ function Store({ known, first, close, done }: { known: SecretView[]; first: stri
           <TextInput mt="sm" label={t('Goes to')} description={t('Hosts that may get it, and no others; empty: it is an address, and goes to its own.')} value={hosts} onChange={(event) => setHosts(event.currentTarget.value)} placeholder="smtp.example.com" error={error('hosts')} />
           <p className="quiet" style={{ marginTop: 12 }}>{t('Targets name it:')} <code>{`{"secret": "${name.trim() || 'smtp-password'}"}`}</code></p>
           {replaced && <Alert mt="sm" color="yellow">{uses.data && usedBy(uses.data) ? <>{usedBy(uses.data)} {t('use the new value from then on.')}</> : t('There is a secret of this name: its value is replaced.')} {t('The old value is gone.')}</Alert>}
+          {replaced && <TextInput mt="sm" label={t('Reason')} description={t('Kept in the audit with your name.')} required maxLength={1000} value={reason} onChange={(event) => setReason(event.currentTarget.value)} />}
         </>
       )}
     </FormDialog>

@@ -25,10 +25,11 @@ export function Sessions() {
       object: chosen.length === 1 && chosen[0] ? browserOf(chosen[0].agent) : tn('{count} session', '{count} sessions', chosen.length),
       effect: `${t('These browsers are signed out within two seconds.')}${chosen.some((each) => each.current) ? ` ${t('This one is among them.')}` : ''}`,
       verb: t('End'),
-      reason: 'none',
-      act: async () => {
+      destructive: true,
+      reason: 'optional',
+      act: async (reason) => {
         // That of this browser comes last: nothing can be asked after it.
-        for (const each of [...chosen].sort((one, other) => Number(one.current) - Number(other.current))) await call('DELETE /sessions/{session}', { path: { session: each.session_id } })
+        for (const each of [...chosen].sort((one, other) => Number(one.current) - Number(other.current))) await call('DELETE /sessions/{session}', { path: { session: each.session_id }, reason })
         tell(tn('{count} session has ended', '{count} sessions have ended', chosen.length))
         await queries.invalidateQueries({ queryKey: ['sessions'] })
       },

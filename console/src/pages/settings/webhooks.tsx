@@ -79,7 +79,7 @@ function DeadLetters() {
             facts={address ? <Facts items={[[t('Address'), <span key="a" className={classes.address}>{address.url}</span>], [t('Signed with'), signer(address.secret)]]} /> : <Json value={target} />}
             change={may ? () => setChanging(true) : null}
             remove={() => ask({
-              title: t('Turn a webhook off'), object: t('Dead letters also go to'), effect: t('Dead letters are kept here and sent nowhere else, those that have not arrived yet among them.'), verb: t('Turn off'), destructive: true, undoable: true,
+              title: t('Turn a webhook off'), object: address?.url ?? t('Dead letters also go to'), effect: t('Dead letters are kept here and sent nowhere else, those that have not arrived yet among them.'), verb: t('Turn off'), destructive: true, undoable: true,
               act: async (reason) => { await set(null, reason); tellUndo(t('Dead letters go nowhere else'), () => set(target)) },
             })}
             test={may && target ? () => ({ target, payload: sampleLetter(new Date()) }) : null}
