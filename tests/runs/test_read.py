@@ -199,6 +199,31 @@ async def test_a_log_is_followed_without_losing_lines_of_one_instant(
     assert [line for page in await followed() for line in page] == wanted
 
 
+async def test_a_run_that_ends_while_it_is_read_is_shown_as_ended(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = await make_job(database)
+    await make_live(database, job, 1, NOON, state="running", attempt=1, claim=1, claimed_at=NOON, node=7)
+    fetch = Context.fetch
+
+    async def overtaken(context: Context, statement: str, **given: Any) -> Any:
+        if statement == "reading/list_attempts":
+            monkeypatch.setattr(Context, "fetch", fetch)
+            async with database.connection() as connection:
+                await connection.execute(database.sql("delete from sexton.runs"))
+            ended = {"status": "cancelled", "finished_at": NOON + MINUTE}
+            await make_ended(database, job, 1, NOON, **ended)
+            await insert(
+                database, "attempts", run_id=1, attempt=1, outcome="cancelled",
+                started_at=NOON, finished_at=NOON + MINUTE,
+            )  # fmt: skip
+        return await fetch(context, statement, **given)
+
+    monkeypatch.setattr(Context, "fetch", overtaken)
+    found = await get_run(Context(database), 1)
+    assert (found.status, [each.outcome for each in found.attempts]) == ("cancelled", ["cancelled"])
+
+
 async def test_a_template_is_filled_in_for_a_live_run(database: Database) -> None:
     job = await make_job(database, idempotency_key_template="report-{{week}}-{{payload.n}}", payload={"n": 4})
     await make_live(database, job, 1, NOON)

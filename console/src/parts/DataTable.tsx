@@ -101,7 +101,7 @@ interface Props<T> {
   toolbar?: ReactNode
 }
 
-const ROW = 38
+const [ROW, NARROW_ROW] = [38, 48]
 // The first drawing has the right columns already.
 const AT_ONCE = { getInitialValueInEffect: false }
 
@@ -158,7 +158,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const virtual = useVirtualizer({
     count: modelRows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW,
+    estimateSize: () => (narrow ? NARROW_ROW : ROW),
     overscan: 12,
     enabled: !short,
   })
@@ -177,7 +177,7 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const width = shown.length + (bulk.length ? 1 : 0) + (left.length ? 1 : 0)
   const filtered = filters.some((filter) => chosen[filter.name] && !(fixed && filter.name in fixed))
   const visible = filters.filter((filter) => filter.kind !== 'hidden')
-  const folded = narrow && visible.length > 2 && !unfolded
+  const [foldable, folded] = [narrow && visible.length > 1, narrow && visible.length > 1 && !unfolded]
   const chosenRows = rows.filter((row) => selected.has(keyOf(row)))
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
@@ -210,8 +210,8 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
         {visible.slice(0, folded ? 1 : undefined).map((filter) => (
           <FilterField key={filter.name} filter={filter} value={chosen[filter.name] ?? ''} set={(value) => set(filter.name, value)} />
         ))}
-        {narrow && visible.length > 2 && (
-          <ActionIcon variant="default" aria-label={t('Filters')} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}><IconAdjustmentsHorizontal size={16} /></ActionIcon>
+        {foldable && (
+          <ActionIcon variant={folded && visible.slice(1).some(({ name }) => chosen[name]) ? 'light' : 'default'} color="bronze" aria-label={t('Filters')} aria-expanded={!folded} onClick={() => setUnfolded((before) => !before)}><IconAdjustmentsHorizontal size={16} /></ActionIcon>
         )}
         {filtered && (
           <Button variant="subtle" color="gray" leftSection={<IconX size={13} />} onClick={clear}>

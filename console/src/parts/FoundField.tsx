@@ -48,12 +48,15 @@ export function FoundField({ name, label, width, value, set, find }: Props) {
         if (!typed) set(null)
       }}
       onOptionSubmit={take}
+      dropdownOpened={open}
       onDropdownOpen={() => setOpen(true)}
       onDropdownClose={() => setOpen(false)}
       onBlur={() => setText(value)}
       onKeyDown={(event) => {
         // Without an option that the arrows have led to: the first one, or what was typed.
-        if (event.key === 'Enter' && !event.currentTarget.getAttribute('aria-activedescendant')) take(wanted === text.trim() ? ([...choices.keys()][0] ?? text) : text)
+        if (event.key !== 'Enter' || event.currentTarget.getAttribute('aria-activedescendant')) return
+        take(wanted === text.trim() ? ([...choices.keys()][0] ?? text) : text)
+        setOpen(false)
       }}
     />
   )

@@ -97,12 +97,9 @@ async def list_runs(
 @query
 async def get_run(context: Context, run_id: int) -> RunDetail:
     """One run with its attempts, log, progress and result."""
-    live = await context.fetchrow("reading/get_live_run", run_id=run_id)
-    # A run that ends between the two statements is found by the second.
-    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id)
-    if row is None:
-        raise not_found("run", encode_id("r", run_id))
-    tries = await context.fetch("reading/list_attempts", run_id=run_id)
+    live, row, tries = await _row_and_tries(context, run_id)
+    if _overtaken(live, tries):
+        live, row, tries = await _row_and_tries(context, run_id)
     payload = json_value(row["payload"])
     base = _ended(row) if live is None else _live(row, payload)
     shown: dict[str, Any] = {name: getattr(base, name) for name in RunView.__struct_fields__}
@@ -129,6 +126,23 @@ async def get_run(context: Context, run_id: int) -> RunDetail:
         due_at=due_at,
         waits=waits,
     )
+
+
+async def _row_and_tries(context: Context, run_id: int) -> tuple[Record | None, Record, list[Record]]:
+    """The row if the run is live, its row, and its attempts that have ended."""
+    live = await context.fetchrow("reading/get_live_run", run_id=run_id)
+    # A run that ends between the two statements is found by the second.
+    row = live or await context.fetchrow("reading/get_ended_run", run_id=run_id)
+    if row is None:
+        raise not_found("run", encode_id("r", run_id))
+    return live, row, await context.fetch("reading/list_attempts", run_id=run_id)
+
+
+def _overtaken(live: Record | None, tries: list[Record]) -> bool:
+    """True if an attempt ended after the row was read: then the row says that it goes on."""
+    if live is None or live["status"] != RunStatus.RUNNING or live["claimed_at"] is None:
+        return False
+    return any(row["finished_at"] is not None and row["finished_at"] >= live["claimed_at"] for row in tries)
 
 
 async def list_log(

@@ -43,7 +43,7 @@ export function Schedule() {
             <Stack>
               {schedule.last_error && <Alert color={schedule.status === 'failed' ? 'red' : 'yellow'} title={schedule.status === 'skipped' ? t('Why it was skipped') : t('What went wrong')}>{schedule.last_error}</Alert>}
               <Panel title={t('How it was carried out')} right={carried.data?.cursor && t('the latest {count}', { count: number(carried.data.items.length) })} flush><Answer query={carried}>{({ items }) => <Executions rows={items} />}</Answer></Panel>
-              {schedule.next_times && schedule.next_times.length > 0 && <Panel title={t('Next times')}><ul className={classes.list}>{schedule.next_times.map((at) => <li key={at}><Time at={at} zone={schedule.timezone} show="both" /></li>)}</ul></Panel>}
+              {schedule.recurrence_rule && schedule.next_times && schedule.next_times.length > 0 && <Panel title={t('Next times')}><ul className={classes.list}>{schedule.next_times.map((at) => <li key={at}><Time at={at} zone={schedule.timezone} show="both" /></li>)}</ul></Panel>}
             </Stack>
             <Panel title={t('Facts')}>
               <Facts

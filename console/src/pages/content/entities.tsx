@@ -78,7 +78,7 @@ export function Entity() {
               <Panel title={t('How it was carried out')} flush><Executions rows={entity.executions ?? []} /></Panel>
             </Stack>
             <Stack>
-              <Panel title={t('Planned')} flush>{(entity.pending ?? []).length === 0 ? <p className={classes.none}>{t('none')}</p> : <div className={classes.cards}>{(entity.pending ?? []).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>}</Panel>
+              <Panel title={t('Planned')} flush>{(entity.pending ?? []).length === 0 ? <p className={classes.none}>{t('none')}</p> : <div className={`${classes.cards} ${classes.own}`}>{(entity.pending ?? []).map((each) => <Card key={each.schedule_id} schedule={each} />)}</div>}</Panel>
               <Panel title={t('Versions')}><ul className={classes.list}>{(entity.versions ?? []).map((version) => <li key={version.version}>{version.version} · {version.created_by} · <Time at={version.created_at} />{version.version === entity.published_version ? <> <Status status="published" /></> : null}</li>)}</ul></Panel>
               <Panel title={t('Body')}><Json value={entity.body} /></Panel>
             </Stack>

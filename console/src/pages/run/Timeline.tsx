@@ -16,7 +16,7 @@ function titleOf(name: string, atOnce = false): string {
 
 /** “4.2 s: no free slot”, or what was done in that time. */
 function spanText(span: Span): string {
-  const what = span.kind === 'waiting' ? (span.cause ? said(span.cause) : quietCause(span)) : span.kind === 'failed' ? t('try {number}, failed', { number: span.attempt ?? 1 }) : t('try {number}', { number: span.attempt ?? 1 })
+  const what = span.kind === 'waiting' ? (span.cause ? said(span.cause) : quietCause(span)) : span.kind === 'failed' ? t('try {number}, failed', { number: span.attempt ?? 1 }) : span.kind === 'stopped' ? t('try {number}, cancelled', { number: span.attempt ?? 1 }) : t('try {number}', { number: span.attempt ?? 1 })
   return what ? `${duration(span.seconds)}: ${what}` : duration(span.seconds)
 }
 
@@ -35,8 +35,8 @@ export function Timeline({ run }: { run: Told }) {
   const atOnce = run.waits.some((wait) => wait.to === 'due') && !moments.some((moment) => moment.name === 'due')
   const places = placesOf(spans)
   const sum = (kinds: Span['kind'][]) => spans.filter((span) => kinds.includes(span.kind)).reduce((total, span) => total + span.seconds, 0)
-  const whole = sum(['waiting', 'running', 'failed'])
-  const worked = sum(['running', 'failed'])
+  const whole = sum(['waiting', 'running', 'failed', 'stopped'])
+  const worked = sum(['running', 'failed', 'stopped'])
   return (
     <div className={classes.timeline}>
       {spans.length > 0 && (

@@ -63,7 +63,7 @@ export default function Run() {
         >
           {run.cancel_requested_at && LIVE.has(run.status) && <Alert color="yellow" title={t('It is to be cancelled')}>{t('Its worker is told to stop')} · <Time at={run.cancel_requested_at} /></Alert>}
           {run.waiting_for && <Alert color="blue" title={t('Waiting')}>{said(run.waiting_for)}</Alert>}
-          {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : 'yellow'} title={run.reason ? `${t(run.status)}: ${t(run.reason)}` : t('What went wrong')}><ErrorText text={run.error} /></Alert>}
+          {run.error && run.status !== 'success' && <Alert color={run.status === 'dead' ? 'red' : run.status === 'cancelled' ? 'gray' : 'yellow'} title={run.reason ? `${t(run.status)}: ${t(run.reason)}` : run.status === 'cancelled' ? t(run.status) : t('What went wrong')}>{run.error !== run.status && <ErrorText text={run.error} />}</Alert>}
           <Panel title={t('What happened when')}><Timeline run={run} /></Panel>
           <Columns side>
             <Stack>
@@ -116,7 +116,7 @@ function Attempts({ attempts }: { attempts: Attempt[] }) {
             <Status status={attempt.outcome} />
             <span className="quiet"><Time at={attempt.started_at} show="clock" seconds="ms" />{attempt.started_at && attempt.finished_at ? ` · ${duration((new Date(attempt.finished_at).getTime() - new Date(attempt.started_at).getTime()) / 1000)}` : ''}{attempt.worker_id ? ` · ${attempt.worker_id}` : ''}</span>
           </header>
-          {attempt.error && <ErrorText text={attempt.error} />}
+          {attempt.error && attempt.error !== attempt.outcome && <ErrorText text={attempt.error} />}
         </div>
       ))}
     </Panel>

@@ -38,6 +38,12 @@ describe('the timeline of a run', () => {
     expect(spansOf({ ...RUN, waits } as typeof RUN).map((each) => each.attempt)).toEqual([null, 1, 1, 1])
   })
 
+  it('tells a try that was cancelled from one that failed', () => {
+    const waits = [{ from: 'started', to: 'finished', at: '2027-01-01T00:00:01Z', seconds: 1, cause: null }]
+    const kind = (status: string) => spansOf({ ...RUN, waits, status } as unknown as typeof RUN)[0]?.kind
+    expect([kind('cancelled'), kind('dead'), kind('success')]).toEqual(['stopped', 'failed', 'running'])
+  })
+
   it('is to scale, and what is short can still be seen', () => {
     const places = placesOf(spansOf(RUN))
     expect(places[0]?.width).toBe(0.6)

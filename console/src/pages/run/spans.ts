@@ -1,7 +1,7 @@
 /** A run as spans of waiting and working, worked out from its waits. Pure, so that it can be tested without a page. */
 import type { RunDetail, RunWait } from '@/api/schema'
 
-export type SpanKind = 'waiting' | 'running' | 'failed'
+export type SpanKind = 'waiting' | 'running' | 'failed' | 'stopped'
 
 export interface Span {
   kind: SpanKind
@@ -59,6 +59,7 @@ export function spansOf(run: Pick<RunDetail, 'scheduled_at' | 'status' | 'waits'
 
 function kindOf(wait: RunWait, status: string): SpanKind {
   if (wait.from !== 'started') return 'waiting'
+  if (wait.to === 'finished' && status === 'cancelled') return 'stopped'
   return wait.to === 'failed' || (wait.to === 'finished' && status !== 'success') ? 'failed' : 'running'
 }
 

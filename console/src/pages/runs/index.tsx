@@ -1,9 +1,9 @@
 import { IconBan, IconRefresh } from '@tabler/icons-react'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
 import { address, call, listed, type Paged } from '@/api/client'
-import type { RunView } from '@/api/schema'
+import type { RunCounts, RunView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
 import { useConfirm } from '@/parts/Confirm'
@@ -51,9 +51,10 @@ export default function Runs() {
         { label: t('Cancel'), icon: <IconBan size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'cancel', selection, after) },
       ]
     : []
+  const counts = useCounts()
   return (
-    <Page title={t('Runs')}>
-      <Counts />
+    <Page title={t('Runs')} about={counts && <>{t('Those that have ended are of the time since')} <Time at={counts.since} show="clock" /></>}>
+      <Counts counts={counts} />
       <DataTable
         name="runs"
         label={t('Runs')}
@@ -72,17 +73,21 @@ export default function Runs() {
   )
 }
 
-/** How many are in each state; a click shows them. */
-function Counts() {
-  const [search, setSearch] = useSearchParams()
+function useCounts(): RunCounts | undefined {
+  const [search] = useSearchParams()
   const given = Object.fromEntries([...search].filter(([name]) => ['job', 'trigger', 'queue', 'since', 'until'].includes(name)))
-  const asked = useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given }), meta: { follow: address('GET /runs/counts', {}, given) } })
+  return useQuery({ queryKey: ['run-counts', given], queryFn: () => call('GET /runs/counts', { query: given }), meta: { follow: address('GET /runs/counts', {}, given) }, placeholderData: keepPreviousData }).data
+}
+
+/** How many are in each state; a click shows them. */
+function Counts({ counts }: { counts: RunCounts | undefined }) {
+  const [search, setSearch] = useSearchParams()
   // An address may name several.
   const chosen = search.get('status')?.split(',') ?? []
   return (
     <div className={classes.counts} role="group" aria-label={t('Runs by state')}>
       {STATES.map((state) => {
-        const count = asked.data?.[state]
+        const count = counts?.[state]
         return (
           <button
             key={state}
@@ -99,11 +104,10 @@ function Counts() {
           >
             <Dot tone={toneOf(state)} />
             <span>{t(state)}</span>
-            <strong className="num">{count === undefined ? '–' : `${number(count)}${asked.data?.estimated && count > 0 ? '+' : ''}`}</strong>
+            <strong className="num">{count === undefined ? '–' : `${number(count)}${counts?.estimated && count > 0 ? '+' : ''}`}</strong>
           </button>
         )
       })}
-      {asked.data && <span className="quiet">{t('ended ones since')} <Time at={asked.data.since} show="clock" /></span>}
     </div>
   )
 }
