@@ -28,11 +28,16 @@ early as materialized (
     where (heads.due_at, heads.job_id) > (coalesce(:due_at, 'infinity'), :after::bigint) and (cut.at is null or heads.due_at < cut.at)
 ),
 first as materialized (
-    select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes, early.due_at
+    select job.id, job.bytes, early.due_at
     from (select * from early order by due_at, job_id) as early
-    join sexton.jobs on jobs.id = early.job_id
-    where true
+    -- Job by job, until the page is full: a generic plan may read all jobs once, to join them.
+    cross join lateral (
+        select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
+        from sexton.jobs
+        where jobs.id = early.job_id
 -- include: job_filter
+        offset 0
+    ) as job
     order by early.due_at, early.job_id
     limit :limit
 ),
@@ -45,11 +50,15 @@ walked as materialized (
     limit :walk
 ),
 herd as (
-    select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes, tied.due_at
+    select job.id, job.bytes, tied.due_at
     from (select * from walked where due_at = (select at from cut) order by job_id) as tied
-    join sexton.jobs on jobs.id = tied.job_id
-    where true
+    cross join lateral (
+        select jobs.id, coalesce(octet_length(payload::text), 0) + coalesce(octet_length(target::text), 0) as bytes
+        from sexton.jobs
+        where jobs.id = tied.job_id
 -- include: job_filter
+        offset 0
+    ) as job
     order by tied.job_id
     limit :limit
 )
