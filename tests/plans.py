@@ -12,8 +12,11 @@ from sexton.postgres.database import Connection
 Node = dict[str, Any]
 
 
-async def explain(connection: Connection, statement: str, arguments: Iterable[Any]) -> list[Node]:
-    """The nodes of the plan that a prepared statement gets on this connection. It is run, and undone."""
+async def explain(
+    connection: Connection, statement: str, arguments: Iterable[Any], *, undone: bool = True
+) -> list[Node]:
+    """The nodes of the plan that a prepared statement gets on this connection: as a statement of its own with
+    these arguments it may get another one. It is run, and undone unless it is to stay."""
     values = ", ".join(map(_literal, arguments))
     transaction = connection.transaction()
     await transaction.start()
@@ -21,7 +24,7 @@ async def explain(connection: Connection, statement: str, arguments: Iterable[An
     text = await connection.fetchval(
         f"explain (analyze, timing off, format json) execute explained ({values})"
     )
-    await transaction.rollback()
+    await (transaction.rollback() if undone else transaction.commit())
     await connection.execute("deallocate explained")
     return nodes(msgspec.json.decode(text)[0]["Plan"])
 

@@ -14,7 +14,7 @@ import pytest_asyncio
 from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import BY_KEY, Database
-from tests.plans import nodes, rows_read
+from tests.plans import explain, nodes, rows_read
 from tests.seeding import NOW, Store
 
 WAITING = 20_000
@@ -55,13 +55,10 @@ async def read(
     """How many rows of the table were read by which way (an index, or a scan of all)."""
     connection = await asyncpg.connect(database.url, server_settings={"jit": "off", **settings})
     try:
-        statement, arguments = database.prepared(name, **parameters)
-        text = await connection.fetchval(
-            f"explain (analyze, timing off, format json) {statement}", *arguments
-        )
+        plan = await explain(connection, *database.prepared(name, **parameters), undone=False)
     finally:
         await connection.close()
-    return rows_read(nodes(msgspec.json.decode(text)[0]["Plan"]), table)
+    return rows_read(plan, table)
 
 
 @pytest.mark.parametrize("analyze_first", [True, False])
@@ -167,9 +164,13 @@ async def test_one_offs_whose_time_has_not_come_are_not_looked_at(store: Store) 
         now=NOW,
         limit=5000,
         keep_days=90,
-        keep_completed_seconds=DEFAULTS.keep_completed_seconds,  # the index has this number, too
         table="jobs",
     )
     assert ways.pop("jobs_completed") == 3
     assert sum(ways.values()) <= 3
     assert await store.value("select count(*) from sexton.jobs where status <> 'deleted'") == 4997
+
+
+async def test_the_index_of_completed_jobs_has_the_default_of_the_field(store: Store) -> None:
+    seconds = await store.value("select extract(epoch from sexton.kept_for('{}'))")
+    assert seconds == DEFAULTS.keep_completed_seconds

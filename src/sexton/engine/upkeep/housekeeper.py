@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, time, timedelta
 from sexton.config import Settings
 from sexton.engine.loop import Loop
 from sexton.engine.scheduler.set_aside import forget_solved
-from sexton.jobs.spec import DEFAULTS
 from sexton.postgres import locks
 from sexton.postgres.audit_entry import Source
 from sexton.postgres.database import LOCALLY_BY_KEY, Database
@@ -120,13 +119,7 @@ async def drop_partition(context: Context, table: str, keep_days: int) -> None:
 async def remove_completed(context: Context, keep_days: int) -> int:
     """Delete completed and deleted jobs after the retention; returns how many."""
     await context.open.execute(LOCALLY_BY_KEY)
-    row = await context.fetchrow(
-        "jobs/remove_completed",
-        now=context.now,
-        limit=BATCH,
-        keep_days=keep_days,
-        keep_completed_seconds=DEFAULTS.keep_completed_seconds,
-    )
+    row = await context.fetchrow("jobs/remove_completed", now=context.now, limit=BATCH, keep_days=keep_days)
     assert row is not None
     if row["deleted"] or row["removed"]:
         context.changed("jobs.removed", namespace=SHARED, detail=dict(row))
