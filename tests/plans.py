@@ -22,7 +22,7 @@ async def explain(
     await transaction.start()
     await connection.execute(f"prepare explained as {statement}")
     text = await connection.fetchval(
-        f"explain (analyze, timing off, format json) execute explained ({values})"
+        f"explain (analyze, buffers, timing off, format json) execute explained ({values})"
     )
     await (transaction.rollback() if undone else transaction.commit())
     await connection.execute("deallocate explained")

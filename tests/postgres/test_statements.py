@@ -7,14 +7,13 @@ from datetime import timedelta
 from typing import Any
 
 import asyncpg
-import msgspec
 import pytest
 import pytest_asyncio
 
 from sexton.engine.worker.queue import CLAIM_DEFAULTS
 from sexton.jobs.spec import DEFAULTS
 from sexton.postgres.database import BY_KEY, Database
-from tests.plans import explain, nodes, rows_read
+from tests.plans import explain, rows_read
 from tests.seeding import NOW, Store
 
 WAITING = 20_000
@@ -134,12 +133,9 @@ async def test_ends_are_looked_up_by_their_jobs(store: Store) -> None:
             "recording/find_recorded", runs=runs, claims=[1] * 10, jobs=runs, node=7, since=NOW
         )
         assert len(await connection.fetch(statement, *arguments)) == 10
-        text = await connection.fetchval(
-            f"explain (analyze, timing off, format json) {statement}", *arguments
-        )
+        plan = await explain(connection, statement, arguments)
     finally:
         await connection.close()
-    plan = nodes(msgspec.json.decode(text)[0]["Plan"])
     scans = [node for node in plan if node.get("Relation Name", "").startswith("history")]
     rows = sum(
         (node["Actual Rows"] + node.get("Rows Removed by Filter", 0)) * node["Actual Loops"] for node in scans

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -31,24 +30,18 @@ FILTERS: dict[str, Any] = {
 }  # fmt: skip
 
 
-async def explain(database: Database, name: str, **parameters: Any) -> dict[str, Any]:
+async def explain(database: Database, name: str, **parameters: Any) -> list[plans.Node]:
     async with database.connection() as connection:
         await connection.execute(database.sql(FILL))
         await connection.execute(database.sql("analyze sexton.history"))
         # As after many calls, when PostgreSQL plans without looking at the arguments.
         await connection.execute("set plan_cache_mode = force_generic_plan")
         text, arguments = database.prepared(name, **parameters)
-        found = await connection.fetchval(f"explain (analyze, format json) {text}", *arguments)
-    plan: dict[str, Any] = json.loads(found)[0]["Plan"]
-    return plan
+        return await plans.explain(connection, text, arguments)
 
 
-def nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    return [plan, *(each for part in plan.get("Plans", []) for each in nodes(part))]
-
-
-def rows_read(plan: dict[str, Any]) -> float:
-    scans = [each for each in nodes(plan) if "history" in each.get("Relation Name", "")]
+def rows_read(plan: list[plans.Node]) -> float:
+    scans = [each for each in plan if "history" in each.get("Relation Name", "")]
     return sum(
         float(each["Actual Rows"] + each.get("Rows Removed by Filter", 0)) * float(each["Actual Loops"])
         for each in scans

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any
 
 import asyncpg
-import msgspec
 import pytest
 import pytest_asyncio
 
@@ -28,7 +27,7 @@ from sexton.model import Overlap, decode_id
 from sexton.postgres.database import BY_KEY, Database
 from sexton.postgres.migrate import shard_count
 from sexton.postgres.transaction import Context
-from tests.plans import nodes
+from tests.plans import explain
 from tests.scheduling import Stage, add_job, execute, fetch, hour_before, move_timer, now, runs_of, skips_of
 from tests.waiting import until
 
@@ -806,17 +805,13 @@ async def test_a_firing_does_not_look_at_the_dead_versions_of_its_timer(
             times = {"scheduled": timer["scheduled_at"], "due": timer["due_at"]}
             parameters = _firing(stage, job, following=timer["scheduled_at"] + timedelta(hours=1), **times)
             statement, arguments = database.prepared("firing/fire", **parameters)
-            text = await firing.fetchval(
-                f"explain (analyze, buffers, timing off, format json) {statement}", *arguments
-            )
+            plan = await explain(firing, statement, arguments, undone=False)
     finally:
         await firing.close()
         await idle.close()
     assert len(await runs_of(database, job)) == 1
     [look] = [
-        node
-        for node in nodes(msgspec.json.decode(text)[0]["Plan"])
-        if node.get("Relation Name") == "timers" and node["Node Type"] == "Index Scan"
+        node for node in plan if node.get("Relation Name") == "timers" and node["Node Type"] == "Index Scan"
     ]
     assert look["Shared Hit Blocks"] + look["Shared Read Blocks"] <= 5, look
 
