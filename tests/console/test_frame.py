@@ -310,6 +310,7 @@ def test_keys_do_not_disturb_typing_and_dialogs_give_the_focus_back(visit: Visit
     menu.focus()
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_role("button", name="Close")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     expect(menu).to_be_focused()
