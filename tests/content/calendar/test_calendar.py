@@ -19,6 +19,7 @@ from sexton.postgres.transaction import Context
 from sexton.runs.trigger import backfill
 from sexton.testing import Engine
 from tests.content.planned import spec
+from tests.seeding import Store
 
 POST = Entity("post", "1")
 MARCH = datetime(2027, 3, 1, tzinfo=UTC), datetime(2027, 4, 1, tzinfo=UTC)
@@ -136,6 +137,24 @@ async def test_a_time_that_was_run_again_is_one_entry_on_pages_of_any_size(
             if cursor is None:
                 break
         assert pages == found
+
+
+async def test_the_latest_run_of_a_time_may_have_a_lower_number(context: Context, engine: Engine) -> None:
+    """The connection that made it had reserved its numbers earlier."""
+    await put_entity(context, POST, EntitySpec(body={}))
+    made = await create_schedule(context, spec(recurrence_rule="FREQ=DAILY;COUNT=3"))
+    await engine.advance(days=5)
+    assert made.job_id is not None
+    await Store(engine.database).execute(
+        "update sexton.history set run_id = run_id + 1000000, status = 'dead', error = 'no site'"
+    )
+    assert [each.status for each in await shown(context, *MARCH)] == ["failed"] * 3
+    await backfill(context, made.job_id, made.scheduled_at_utc, made.scheduled_at_utc)
+    live = (await shown(context, *MARCH))[0]
+    assert live.status == "processing"
+    await engine.advance(minutes=1)
+    first = (await shown(context, *MARCH))[0]
+    assert (first.execution_id, first.status) == (live.execution_id, "skipped")  # its time is over
 
 
 async def test_filters(context: Context, engine: Engine) -> None:
