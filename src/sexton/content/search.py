@@ -32,7 +32,8 @@ async def _entities(context: Context, text: str, limit: int) -> list[Found]:
         str(Entity.of(row)): row["title"]
         for row in await context.fetch("content/list_titles", types=types, ids=ids)
     }
-    for row in await rows_with_words(context, "content/search_titles", text, limit=limit):
+    mine = f"{context.namespace}/"
+    for row in await rows_with_words(context, "content/search_titles", text, before=mine, limit=limit):
         named.setdefault(str(Entity.of(row)), row)
         titles[str(Entity.of(row))] = row["title"]
     return [

@@ -75,11 +75,12 @@ def pattern_of(text: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", text) + "%"
 
 
-def words_query(text: str) -> str:
-    """The tsquery for all words of a text, each as a prefix. Refuses a text without words."""
+def words_query(text: str, before: str = "") -> str:
+    """The tsquery for all words of a text, each as a prefix, with `before` in front of it. Refuses a text
+    without words."""
     words = [word.lower() for word in WORDS.findall(text)][:MOST_WORDS]
     if not words:
         raise InvalidField(
             "bad_value", f"there is no word in {text!r}", field="search", hint="write letters or digits"
         )
-    return " & ".join(f"'{word}':*" for word in words)
+    return " & ".join(f"'{before}{word}':*" for word in words)

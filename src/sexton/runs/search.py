@@ -47,15 +47,16 @@ async def search(
 
 
 async def rows_with_words(
-    context: Context, statement: str, text: str, **parameters: Any
+    context: Context, statement: str, text: str, *, before: str = "", **parameters: Any
 ) -> list[asyncpg.Record]:
-    """The rows of a statement that searches an index of words; none for a text without words."""
+    """The rows of a statement that searches an index of words, in which each has `before` in front of it;
+    none for a text without words."""
     if not WORDS.search(text):
         return []
     async with context.planned_anew():
         # A million rows may have a word: some of them are enough.
         await context.open.execute(f"set local gin_fuzzy_search_limit = {MOST_CANDIDATES}")
-        return list(await context.fetch(statement, words=words_query(text), **parameters))
+        return list(await context.fetch(statement, words=words_query(text, before), **parameters))
 
 
 async def _runs(context: Context, text: str) -> list[Found]:

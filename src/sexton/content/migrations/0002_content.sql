@@ -140,10 +140,18 @@ create table sexton.content_versions (
     primary key (namespace, entity_type, entity_id, version)
 );
 
--- Entities are searched by the words of their titles.
-create index content_versions_title on sexton.content_versions using gin (
-    sexton.words_of(left(coalesce(body ->> 'title', body ->> 'name', ''), 200), null, null)
-);
+-- What an entity is found by: the words of its title, each behind its namespace. A search reads no words of others: of a word that very many
+-- have it takes some of the rows, and those of another namespace must not be among them.
+create function sexton.title_words(namespace text, body jsonb) returns tsvector
+language sql immutable parallel safe
+return array_to_tsvector(array(
+    select namespace || '/' || word
+    from unnest(tsvector_to_array(
+        sexton.words_of(left(coalesce(body ->> 'title', body ->> 'name', ''), 200), null, null)
+    )) as word
+));
+
+create index content_versions_title on sexton.content_versions using gin (sexton.title_words(namespace, body));
 
 -- What was done to entities, whatever the adapter. Kept when the ledger of the runs is gone.
 create table sexton.content_changes (

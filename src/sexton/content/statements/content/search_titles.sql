@@ -5,6 +5,6 @@ join sexton.content_entities as entity
     on entity.namespace = version.namespace and entity.entity_type = version.entity_type
     and entity.entity_id = version.entity_id and entity.latest_version = version.version
 where version.namespace = :namespace
-    and sexton.words_of(left(coalesce(version.body ->> 'title', version.body ->> 'name', ''), 200), null, null) @@ :words::tsquery
+    and sexton.title_words(version.namespace, version.body) @@ :words::tsquery
 order by entity.updated_at desc, entity.entity_type, entity.entity_id
 limit :limit
