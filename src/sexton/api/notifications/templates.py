@@ -46,7 +46,7 @@ async def list_templates(call: Call) -> Answer:
     return await counted(call, page, template.count_templates, TemplatesQuery)
 
 
-@operation(routes.PUT_TEMPLATE, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)
+@operation(routes.PUT_TEMPLATE, heavy=True, answer=TemplateView, example=REQUEST, answer_example=TEMPLATE)
 async def put_template(call: Call) -> Answer:
     """The texts in one language, `locale`, or for all others. Existing messages keep their version."""
     return Answer(
@@ -81,7 +81,7 @@ async def delete_template(call: Call) -> Answer:
 
 
 @operation(
-    routes.PREVIEW_TEMPLATE, answer=list[RenderedView],
+    routes.PREVIEW_TEMPLATE, heavy=True, answer=list[RenderedView],
     example={"channel": "sms", "locale": "de", "timezone": "Europe/Berlin"},
     answer_example=[
         {

@@ -3,21 +3,18 @@
 It is converted once, when a version is written. Variables stay, and are filled in later.
 
 The converter calls itself for each element inside another one, and a full stack ends the whole process. So
-the number of elements is bounded, and it runs in a thread whose stack holds as many, one inside the other.
+the number of elements is bounded: the stack of `aside` holds as many, one inside the other.
 """
 
 from __future__ import annotations
 
 import re
-import threading
-from concurrent.futures import Future
 
 from sexton.errors import InvalidField
 
 FIELD = "email.mjml"
 # Elements of MJML, which take more of the stack, and all elements.
 MOST_BLOCKS, MOST_ELEMENTS = 3000, 15_000
-STACK_BYTES = 64 * 1024 * 1024
 
 
 def to_html(source: str) -> str:
@@ -35,22 +32,7 @@ def to_html(source: str) -> str:
             raise InvalidField(
                 "too_many", f"the MJML has {found:,} elements", field=FIELD, hint=f"at most {most:,}"
             )
-    made: Future[str] = Future()
-
-    def convert() -> None:
-        try:
-            made.set_result(str(mjml2html(source)))
-        except BaseException as error:  # `result` raises it
-            made.set_exception(error)
-
-    before = threading.stack_size(STACK_BYTES)
     try:
-        thread = threading.Thread(target=convert, name="sexton mjml")
-        thread.start()
-    finally:
-        threading.stack_size(before)
-    thread.join()
-    try:
-        return made.result()
+        return str(mjml2html(source))
     except (ValueError, RuntimeError) as error:
         raise InvalidField("bad_mjml", str(error), field=FIELD, hint="see the MJML documentation") from None

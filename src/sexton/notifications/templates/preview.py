@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -11,6 +11,7 @@ from sexton.errors import InvalidField
 from sexton.notifications.recipients.recipient import RecipientView, get_recipient
 from sexton.notifications.settings import get_settings
 from sexton.notifications.spec import PreviewRequest
+from sexton.notifications.templates.aside import aside
 from sexton.notifications.templates.rendering import NotRendered, Place, TextCompiler
 from sexton.notifications.templates.sms import measure
 from sexton.notifications.templates.template import (
@@ -51,14 +52,23 @@ async def preview(context: Context, template_id: str, spec: PreviewRequest) -> l
     )
     values = sample_values(template, spec.template_vars, recipient)
     channels = [spec.channel] if spec.channel else sorted({c for t in template.parts.values() for c in t})
+    key = context.namespace, template_id, template.version
+    return await aside(_rendered, key, template, channels, values, place)
+
+
+def _rendered(
+    key: tuple[str, str, int],
+    template: StoredTemplate,
+    channels: Sequence[str],
+    values: dict[str, Any],
+    place: Place,
+) -> list[RenderedView]:
     compiler = TextCompiler()
     found = []
     for channel in channels:
-        texts = compiler.texts(
-            (context.namespace, template_id, template.version), template.parts, place.locale, channel
-        )
+        texts = compiler.texts(key, template.parts, place.locale, channel)
         if texts is None:
-            raise no_texts(template_id, channel)
+            raise no_texts(template.template_id, channel)
         try:
             parts = texts.render(values, place)
         except NotRendered as error:
@@ -105,7 +115,8 @@ async def _chosen(context: Context, template_id: str, spec: PreviewRequest) -> S
     if spec.texts is None:
         return await get_stored(context, template_id, spec.version)
     check_text(template_id, "template_id", 200)
-    _, parts, variables, defaults = next_version(spec.texts, await find_template(context, template_id))
+    old = await find_template(context, template_id)
+    _, parts, variables, defaults = await aside(next_version, spec.texts, old)
     return StoredTemplate(
         {
             "template_id": template_id,

@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from sexton.errors import InvalidField
 from sexton.notifications.spec import TemplateSort, TemplateSpec, VariableSpec
+from sexton.notifications.templates.aside import aside
 from sexton.notifications.templates.mjml import to_html
 from sexton.notifications.templates.rendering import (
     KNOWN,
@@ -121,7 +122,7 @@ async def put_template(context: Context, template_id: str, spec: TemplateSpec) -
     check_text(template_id, "template_id", 200)
     before = await context.fetchrow("templates/lock", template_id=template_id)
     old = None if before is None or before["deleted_at"] else await get_stored(context, template_id, None)
-    locale, parts, variables, defaults = next_version(spec, old)
+    locale, parts, variables, defaults = await aside(next_version, spec, old)
     version = await context.fetchval(
         "templates/put",
         template_id=template_id,
