@@ -20,7 +20,7 @@ with made as (
     returning namespace, entity_id
 )
 insert into sexton.content_versions (namespace, entity_type, entity_id, version, body, created_by, created_at)
-select namespace, 'post', entity_id, 1, jsonb_build_object('title', $2 || ' ' || entity_id), 'ann', clock_timestamp()
+select namespace, 'post', entity_id, 1, jsonb_build_object('title', $2 || ' ' || entity_id), 'ann', now()
 from made
 """
 
