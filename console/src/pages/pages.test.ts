@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { takeoversOf } from './cluster/shards'
 import { itemsOf } from './content/release-items'
 import { askToDiscardAll, filterOf, filterOfGroup } from './dead/bulk'
-import { askForAll, restoring, takeBack, undoOf, wishesOf as jobWishesOf } from './jobs/bulk'
+import { askForAll, named, takeBack, undoOf, wishesOf as jobWishesOf } from './jobs/bulk'
 import { writtenTexts } from './notifications/template'
 import type { Question } from '@/parts/Confirm'
 import { askForRuns, wishesOf } from './runs/bulk'
@@ -13,7 +13,7 @@ import { changedLimits } from './queues'
 
 afterEach(() => vi.unstubAllGlobals())
 
-const row = (job_id: string, status: string, labels: Record<string, string> = {}) => ({ job_id, status, labels }) as never
+const row = (job_id: string, more: object = {}) => ({ job_id, ...more }) as never
 
 describe('acting on runs', () => {
   it('names the selected ones, some in each call, and leaves skipped occurrences out', () => {
@@ -69,7 +69,7 @@ describe('acting on jobs', () => {
   it('tells what was done before a call failed, and reads the list again', async () => {
     const answers = [Response.json({ matched: 1001, through: 'j_9' }), Response.json({ matched: 1, through: 'j_9' }), Response.json({ done: 1000, job_ids: [] })]
     vi.stubGlobal('fetch', () => (answers.length ? Promise.resolve(answers.shift()) : Promise.reject(new TypeError('lost'))))
-    const rows = Array.from({ length: 1001 }, (_, place) => row(`j_${place}`, 'active'))
+    const rows = Array.from({ length: 1001 }, (_, place) => row(`j_${place}`))
     const asked: Question[] = []
     const after = vi.fn()
     await askForAll((question) => asked.push(question), 'delete', { rows, all: false, count: 1001, filters: {} }, after)
@@ -87,23 +87,30 @@ describe('limits of a queue', () => {
 })
 
 describe('taking a change of jobs back', () => {
-  it('resumes only those that were not paused before', () => {
-    const rows = [row('j_1', 'active'), row('j_2', 'paused')]
-    expect(undoOf('pause', { rows, all: false }, {})).toEqual([{ action: 'resume', filter: { ids: ['j_1'] } }])
-    expect(undoOf('resume', { rows, all: false }, {})).toEqual([{ action: 'pause', filter: { ids: ['j_2'] } }])
+  it('resumes what was paused by it, also if all that match were meant', () => {
+    expect(undoOf('pause', { rows: [], all: true }, {}, ['j_1', 'j_2'])).toEqual([{ action: 'resume', filter: { ids: ['j_1', 'j_2'] } }])
+  })
+
+  it('gives each job the pause that it had', () => {
+    const until = '2099-01-01T00:00:00Z'
+    const rows = [row('j_1', { paused_reason: 'moves', paused_until: until }), row('j_2'), row('j_3', { paused_reason: 'moves', paused_until: until }), row('j_4')]
+    expect(undoOf('resume', { rows, all: false }, {}, ['j_1', 'j_2', 'j_3'])).toEqual([
+      { action: 'pause', filter: { ids: ['j_1', 'j_3'] }, reason: 'moves', until },
+      { action: 'pause', filter: { ids: ['j_2'] }, reason: null, until: null },
+    ])
   })
 
   it('gives each job the label that it had', () => {
-    const rows = [row('j_1', 'active', { team: 'a' }), row('j_2', 'active'), row('j_3', 'active', { team: 'a' })]
-    expect(undoOf('label', { rows, all: false }, { labels: { team: 'b' } })).toEqual([
+    const rows = [row('j_1', { labels: { team: 'a' } }), row('j_2'), row('j_3', { labels: { team: 'a' } })]
+    expect(undoOf('label', { rows, all: false }, { labels: { team: 'b' } }, [])).toEqual([
       { action: 'label', filter: { ids: ['j_1', 'j_3'] }, labels: { team: 'a' } },
       { action: 'label', filter: { ids: ['j_2'] }, labels: { team: null } },
     ])
   })
 
   it('does not promise what it cannot do', () => {
-    expect(undoOf('pause', { rows: [], all: true }, {})).toEqual([])
-    expect(undoOf('delete', { rows: [row('j_1', 'active')], all: false }, {})).toEqual([])
+    expect(undoOf('resume', { rows: [], all: true }, {}, ['j_1'])).toEqual([])
+    expect(undoOf('run', { rows: [row('j_1')], all: false }, {}, [])).toEqual([])
   })
 })
 
@@ -131,16 +138,16 @@ describe('the texts of a template', () => {
 
 describe('bringing deleted jobs back', () => {
   it('names them, some in each call', () => {
-    const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
+    const steps = undoOf('delete', { rows: [], all: true }, {}, Array.from({ length: 1001 }, (_, place) => `j_${place}`))
     expect(steps.map((step) => [step.action, step.filter.ids?.length])).toEqual([['restore', 1000], ['restore', 1]])
-    expect(restoring([])).toEqual([])
+    expect(named('restore', [])).toEqual([])
   })
 
   it('does not say that all is as it was if some were refused', async () => {
     const answers = [{ done: 1000 }, { done: 0, refused: [{ code: 'name_taken', message: 'there is a job report', jobs: 1 }] }]
     vi.stubGlobal('fetch', () => Promise.resolve(Response.json(answers.shift())))
     const after = vi.fn()
-    const steps = restoring(Array.from({ length: 1001 }, (_, place) => `j_${place}`))
+    const steps = named('restore', Array.from({ length: 1001 }, (_, place) => `j_${place}`))
     await expect(takeBack(steps, after)).rejects.toThrow('1 was refused: there is a job report')
     expect(after).toHaveBeenCalledOnce()
   })

@@ -120,7 +120,9 @@ class Tally(Tallied, frozen=True, kw_only=True):
     unchanged: Annotated[int, about("How many jobs were in that state already.")] = 0
     refused: Annotated[list[Refusal], about("Why others were refused, by code.")] = []
     run_ids: Annotated[list[str], about("The runs that were made.")] = []
-    job_ids: Annotated[list[str], about("With `delete`: the jobs that were deleted.")] = []
+    job_ids: Annotated[
+        list[str], about("With `pause`, `resume` and `delete`: the jobs whose status was changed.")
+    ] = []
     sample: Annotated[list[SampledJob], about("Some of the jobs, in a dry run.")] = []
     through: Annotated[
         str | None, about("The last of the jobs, in a dry run: `through` of the call that acts.")

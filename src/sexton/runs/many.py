@@ -73,10 +73,10 @@ async def act(
     through: str | None = None,
     expected: int | None = None,
     limit: int = LARGEST_CHUNK,
-    named: bool = False,
+    becoming: JobStatus | None = None,
 ) -> Tally:
-    """Act on one chunk: the next jobs of the filter. Refused if more than `expected` jobs match. With `named`
-    the answer has the ids of the changed jobs."""
+    """Act on one chunk: the next jobs of the filter. Refused if more than `expected` jobs match. With `becoming`
+    the answer has the ids of the changed jobs that had another status before."""
     if expected is not None:
         matched, _ = await _count(context, chosen, after, through)
         check_expected(matched, expected, "job", "jobs")
@@ -90,7 +90,7 @@ async def act(
     done = await work(context, readable) if readable else []
     verdicts = dict(zip((held.job.id for held in readable), done, strict=True)) | unread
     cursor = jobs[-1].job.job_id if len(jobs) == limit else None
-    return _tally([(held, verdicts[held.job.id]) for held in jobs], cursor, named)
+    return _tally([(held, verdicts[held.job.id]) for held in jobs], cursor, becoming)
 
 
 async def act_on_all(
@@ -147,7 +147,9 @@ def unreadable(held: LockedJob) -> SextonError | None:
     return None
 
 
-def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None, named: bool) -> Tally:
+def _tally(
+    verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None, becoming: JobStatus | None
+) -> Tally:
     done = Tally(cursor=cursor)
     refused = Refusal.by_code((held.job.job_id, verdict) for held, verdict in verdicts)
     unchanged = sum(verdict == UNCHANGED for _, verdict in verdicts)
@@ -158,5 +160,9 @@ def _tally(verdicts: Sequence[tuple[LockedJob, Verdict]], cursor: str | None, na
         unchanged=unchanged,
         refused=refused,
         run_ids=[each for _, each in verdicts if isinstance(each, str) and each.startswith("r_")],
-        job_ids=[held.job.job_id for held, verdict in verdicts if named and verdict == DONE],
+        job_ids=[
+            held.job.job_id
+            for held, verdict in verdicts
+            if becoming is not None and verdict == DONE and held.job.status != becoming
+        ],
     )

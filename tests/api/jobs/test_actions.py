@@ -47,8 +47,19 @@ async def test_many_are_paused_and_resumed(api: Api) -> None:
         "moves",
         "2100-01-01T00:00:00Z",
     )
-    assert (await act(api, "resume")).json()["done"] == 3
+    resumed = (await act(api, "resume")).json()
+    assert (resumed["done"], resumed["job_ids"]) == (3, jobs)
     assert await statuses(api) == ["active"] * 4
+
+
+async def test_those_that_were_paused_before_are_not_named(api: Api) -> None:
+    """So that resuming the named ones takes the pause back."""
+    first, *others = await make(api)
+    await api("POST", f"/jobs/{first}/pause", {"reason": "the texts are reviewed"})
+    paused = (await act(api, "pause", reason="moves")).json()
+    assert (paused["done"], paused["job_ids"]) == (3, others)
+    assert (await act(api, "resume", limit=1)).json()["job_ids"] == [first]
+    assert (await act(api, "label", labels={"tier": "1"})).json()["job_ids"] == []
 
 
 async def test_many_are_run_labelled_and_deleted(api: Api) -> None:

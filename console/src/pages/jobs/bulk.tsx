@@ -40,6 +40,10 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
       names.push(...(tally.sample ?? []).map((each) => each.name))
       counted.push({ ...wish, through: tally.through ?? null })
     }
+    if (matched === 0) {
+      tell(t('It can be done to none of them'))
+      return
+    }
     ask({
       title: t(TITLES[action]),
       object: tn('{count} job', '{count} jobs', matched),
@@ -64,7 +68,7 @@ export async function askForAll(ask: (question: Question) => void, action: Actio
         } finally {
           // What was done before a call failed is done.
           const told = tn('{count} job was changed', '{count} jobs were changed', done.done) + (done.refused ? ` · ${tn('{count} was refused', '{count} were refused', done.refused)}` : '')
-          const steps = done.done ? (action === 'delete' ? restoring(done.ids) : undoOf(action, selection, more)) : []
+          const steps = done.done ? undoOf(action, selection, more, done.ids) : []
           if (steps.length) tellUndo(told, () => takeBack(steps, after))
           else if (whole || done.done) tell(told)
           await after()
@@ -87,14 +91,9 @@ export async function takeBack(steps: ActionRequest[], after: () => unknown): Pr
   if (done.refused) throw new Error(`${tn('{count} was refused', '{count} were refused', done.refused)}: ${done.why ?? ''}`)
 }
 
-/** What brings deleted jobs back, some in each call. */
-export function restoring(ids: string[]): ActionRequest[] {
-  return named({ action: 'restore' }, ids)
-}
-
-/** The same for jobs by their ids, some in each call. */
-function named(what: Omit<ActionRequest, 'filter'>, ids: string[]): ActionRequest[] {
-  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ ...what, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) } }))
+/** An action on these jobs, some in each call. */
+export function named(action: Action, ids: string[], more: Partial<ActionRequest> = {}): ActionRequest[] {
+  return Array.from({ length: Math.ceil(ids.length / MOST_IDS) }, (_, place) => ({ action, filter: { ids: ids.slice(place * MOST_IDS, (place + 1) * MOST_IDS) }, ...more }) as ActionRequest)
 }
 
 /** “team=billing” sets, “-team” takes away. */
@@ -105,29 +104,38 @@ export function labelsOf(text: string): Record<string, string | null> {
   return { [name]: value.join('=') }
 }
 
-/** What takes a change of selected rows back; nothing if it cannot be, or if more than these rows were meant. */
-export function undoOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'job_id' | 'status' | 'labels'>>, 'rows' | 'all'>, more: { labels?: Record<string, string | null> }): ActionRequest[] {
+/** What takes a change back, given the jobs whose status it changed; nothing if it cannot be. What rows had before is known of those that were selected, and not of all that match. */
+export function undoOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'job_id' | 'labels' | 'paused_reason' | 'paused_until'>>, 'rows' | 'all'>, more: { labels?: Record<string, string | null> }, changed: string[]): ActionRequest[] {
+  if (action === 'delete') return named('restore', changed)
+  if (action === 'pause') return named('resume', changed)
   if (selection.all) return []
-  const was = (status: string) => selection.rows.filter((row) => row.status === status).map((row) => row.job_id)
-  if (action === 'pause' || action === 'resume') {
-    return named({ action: action === 'pause' ? 'resume' : 'pause' }, was(action === 'pause' ? 'active' : 'paused'))
+  if (action === 'resume') {
+    const pauses = new Map<string, { ids: string[]; reason: string | null; until: string | null }>()
+    for (const { job_id, paused_reason, paused_until } of selection.rows.filter((row) => changed.includes(row.job_id))) {
+      const pause = { ids: [], reason: paused_reason ?? null, until: paused_until ?? null }
+      const key = JSON.stringify([pause.reason, pause.until])
+      pauses.set(key, pauses.get(key) ?? pause)
+      pauses.get(key)?.ids.push(job_id)
+    }
+    return [...pauses.values()].flatMap(({ ids, ...pause }) => named('pause', ids, pause))
   }
   if (action !== 'label' || !more.labels) return []
-  const steps: ActionRequest[] = []
+  const steps = new Map<string, { ids: string[]; labels: Record<string, string | null> }>()
   for (const name of Object.keys(more.labels)) {
-    const before = new Map<string | null, string[]>()
     for (const row of selection.rows) {
       const value = (row.labels?.[name] as string | undefined) ?? null
-      before.set(value, [...(before.get(value) ?? []), row.job_id])
+      const key = JSON.stringify([name, value])
+      const step = steps.get(key) ?? { ids: [], labels: { [name]: value } }
+      step.ids.push(row.job_id)
+      steps.set(key, step)
     }
-    for (const [value, ids] of before) steps.push(...named({ action: 'label', labels: { [name]: value } }, ids))
   }
-  return steps
+  return [...steps.values()].flatMap(({ ids, labels }) => named('label', ids, { labels }))
 }
 
 /** The selected rows by their ids, some in each call, or all that match. */
 export function wishesOf(action: Action, selection: Pick<Selection<Pick<JobRow, 'job_id'>>, 'rows' | 'all' | 'filters'>): ActionRequest[] {
-  if (!selection.all) return named({ action }, selection.rows.map((row) => row.job_id))
+  if (!selection.all) return named(action, selection.rows.map((row) => row.job_id))
   const { sort: _, problem, ...rest } = selection.filters
   const filter = { ...rest, ...(problem ? { problem: problem === 'true' } : {}) } as ActionRequest['filter']
   return [{ action, filter: Object.keys(filter).length ? filter : { all: true } }]

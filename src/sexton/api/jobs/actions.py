@@ -16,6 +16,7 @@ from sexton.jobs.filter import JobFilter
 from sexton.jobs.restore import restore_all
 from sexton.jobs.state import delete_all, pause_all, resume_all
 from sexton.jobs.tally import Tally
+from sexton.model import JobStatus
 from sexton.postgres.page import number_in_cursor
 from sexton.runs.many import Work, act, check_filter, count
 from sexton.runs.trigger import run_all
@@ -30,6 +31,12 @@ WORKS: dict[ActionName, tuple[Any, tuple[str, ...]]] = {
     "label": (relabel_all, ("labels",)),
 }
 OPTIONS = {name: action for action, (_, names) in WORKS.items() for name in names}
+# The answer names the jobs that got this status, so that the action can be undone.
+UNDONE: dict[ActionName, JobStatus] = {
+    "pause": JobStatus.PAUSED,
+    "resume": JobStatus.ACTIVE,
+    "delete": JobStatus.DELETED,
+}
 
 
 @operation(
@@ -57,7 +64,7 @@ async def act_on_jobs(call: Call) -> Answer:
         through=wish.through,
         expected=wish.expected,
         limit=wish.limit,
-        named=wish.action == "delete",  # so that they can be restored
+        becoming=UNDONE.get(wish.action),
     )
     return Answer(done)
 
