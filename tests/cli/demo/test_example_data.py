@@ -8,10 +8,11 @@ import pytest
 
 from sexton.cli.demo import example_data
 from sexton.cli.demo.example_app import app
-from sexton.cli.demo.example_data import LATER, USUAL, fill, make_example
+from sexton.cli.demo.example_data import EDITS, LATER, USUAL, fill, make_example
 from sexton.content.calendar.calendar import list_calendar
 from sexton.content.releases.view import list_releases
 from sexton.engine.overview import OverviewReader
+from sexton.jobs.change import find
 from sexton.jobs.create import create
 from sexton.jobs.read import list_jobs
 from sexton.jobs.spec import JobSpec
@@ -26,6 +27,7 @@ from sexton.runs.count import count_runs
 from sexton.runs.dead_letters import list_groups
 from sexton.runs.filter import RunFilter
 from sexton.runs.read import get_run, list_runs, run_number
+from sexton.security.audit import list_changes
 from tests.seeding import Store
 
 READERS = 300
@@ -124,6 +126,15 @@ async def test_a_campaign_goes_out_and_others_are_planned(database: Database) ->
         for locale in ("de", "en"):
             shown = await preview(context, template, PreviewRequest(locale=locale, timezone="Europe/Berlin"))
             assert all(text.strip() for each in shown for text in each.parts.values())
+
+
+async def test_jobs_were_changed_by_people_for_a_reason(database: Database) -> None:
+    context = Context(database, actor="demo")
+    await fill(context, readers=READERS)
+    for name in {edited for edited, *_ in EDITS}:
+        changes = (await list_changes(context, await find(context, name))).items
+        made = [(actor, reason) for edited, actor, reason, _ in EDITS if edited == name]
+        assert [(each.actor, each.reason) for each in changes if each.action == "job.edited"] == made[::-1]
 
 
 async def test_each_run_belongs_to_an_occurrence_and_each_job_to_a_handler(database: Database) -> None:

@@ -7,6 +7,7 @@ Jobs and plans are made by the public commands. Only past events are written dir
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,6 +17,7 @@ from sexton.cli.demo.example_content import plan_content
 from sexton.cli.demo.example_messages import READERS, fill_notifications
 from sexton.cli.demo.example_runs import DAYS, write_past
 from sexton.jobs.create import create
+from sexton.jobs.edit import edit
 from sexton.jobs.spec import JobSpec
 from sexton.jobs.state import pause
 from sexton.postgres import locks
@@ -53,6 +55,16 @@ USUAL = (
     ("tokyo-market-open", "0 9 * * 1-5", "Asia/Tokyo", "treasury", "default", "Opening prices.", 1.0),
 )  # fmt: skip
 
+# name, who, why, what
+EDITS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    ("charge-subscriptions", "user:ben@example.com", "the bank closes connections at night",
+     {"max_retries": 5, "retry_base_seconds": 15}),
+    ("export-payments", "user:kim@example.com", "the ledger answers within a minute or not at all",
+     {"timeout_seconds": 60, "retry_base_seconds": 2}),
+    ("export-payments", "user:kim@example.com", "payments takes it over",
+     {"owner": "payments@example.com", "labels": {"team": "payments"}}),
+)  # fmt: skip
+
 
 async def make_example(database: Database, *, shards: int, readers: int = READERS) -> int:
     """Prepare the database and fill it. The data of an interrupted start is removed first, unless people have
@@ -78,6 +90,8 @@ async def fill(context: Context, *, readers: int = READERS) -> int:
         await connection.execute(begin, UNFINISHED)
     made = [*await _make_usual(context, now), *await _make_troubled(context, now)]
     await write_past(context, made, {name: seconds for name, *_, seconds in USUAL}, now)
+    for name, actor, reason, changes in EDITS:
+        await edit(replace(context, actor=actor, reason=reason), name, changes)
     await plan_content(context, now)
     await fill_notifications(context, now, readers)
     async with context.database.connection() as connection:
