@@ -2,15 +2,16 @@
 import { createBrowserRouter, type RouteObject } from 'react-router'
 import { prefixOf } from './frame/address'
 import { BrokenRoute } from './frame/Broken'
+import { Root } from './frame/Root'
 
 const page = (load: () => Promise<{ default: () => React.ReactNode }>): Pick<RouteObject, 'lazy' | 'ErrorBoundary'> => ({ lazy: async () => ({ Component: (await load()).default }), ErrorBoundary: BrokenRoute })
 
 export const router = createBrowserRouter([
-  { path: '/playground', HydrateFallback: () => null, ...page(() => import('./pages/playground')) },
   {
     path: '/',
     HydrateFallback: () => null,
-    ...page(() => import('./frame/Frame')),
+    Component: Root,
+    ErrorBoundary: BrokenRoute,
     children: [
       { index: true, ...page(() => import('./pages/overview')) },
       { path: 'jobs', ...page(() => import('./pages/jobs')) },
@@ -27,6 +28,7 @@ export const router = createBrowserRouter([
       { path: 'content/*', ...page(() => import('./pages/content')) },
       { path: 'notifications/*', ...page(() => import('./pages/notifications')) },
       { path: 'settings', ...page(() => import('./pages/settings')) },
+      { path: 'playground', ...page(() => import('./pages/playground')) },
       { path: '*', ...page(() => import('./pages/missing')) },
     ],
   },

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect
 
 from sexton import clock
+from sexton.config import Settings
 from tests.cli.server import Server
 from tests.console.conftest import PATIENCE_MS, ZONE, Visit, ask
 
@@ -32,6 +33,7 @@ PLACES = {
     "q": ("/queues", "queues"),
     "x": ("/cluster", "cluster"),
     "s": ("/settings", "settings"),
+    "p": ("/playground", "playground"),
     "o": ("/", "overview"),
 }
 
@@ -231,6 +233,19 @@ def test_the_banner_tells_that_the_clock_of_this_browser_is_wrong(visit: Visit) 
     expect(banner(page)).to_contain_text(re.compile(r"The clock of this browser is (3 h|2 h 59 min)"))
 
 
+def scripts_of(visit: Visit) -> list[str]:
+    """What is loaded, as it is asked for."""
+    scripts: list[str] = []
+
+    def note(request: Request) -> None:
+        path = urlsplit(request.url).path
+        if path.startswith("/assets/") and path.endswith(".js"):
+            scripts.append(path.removeprefix("/assets/"))
+
+    visit.page.on("request", note)
+    return scripts
+
+
 def names_of(scripts: list[str]) -> set[str]:
     """Without the hash: `jobs-B1x2.js` is `jobs`."""
     return {re.sub(r"-[\w-]{8}\.js$", "", each) for each in scripts}
@@ -276,18 +291,8 @@ def test_a_command_to_copy_leads_to_what_the_page_shows(visit: Visit, server: Se
 
 
 def test_a_page_is_loaded_when_it_is_opened_and_every_place_has_its_key(visit: Visit) -> None:
-    scripts: list[str] = []
-
-    def note(request: Request) -> None:
-        path = urlsplit(request.url).path
-        if path.startswith("/assets/") and path.endswith(".js"):
-            scripts.append(path.removeprefix("/assets/"))
-
-    visit.page.on("request", note)
-    page = visit.open("/playground")
-    expect(page.locator("h1")).to_be_visible()
-    assert "Frame" not in names_of(scripts)
-    visit.open("/jobs/new")
+    scripts = scripts_of(visit)
+    page = visit.open("/jobs/new")
     expect(page.locator("h1")).to_be_visible()
     scripts.clear()
     for key, (address, name) in PLACES.items():
@@ -297,6 +302,21 @@ def test_a_page_is_loaded_when_it_is_opened_and_every_place_has_its_key(visit: V
         expect(page).to_have_url(visit.url + address)
         expect(page.locator("h1").first).to_be_visible()
         assert name in names_of(scripts)
+
+
+def test_the_playground_loads_no_frame_for_those_who_are_not_signed_in(
+    browser: Browser, database_url: str
+) -> None:
+    with Server(database_url, settings=Settings(api_keys="k" * 40)) as guarded:
+        stranger = Visit(browser.new_context(locale="en-GB", timezone_id=ZONE), guarded.url)
+        scripts = scripts_of(stranger)
+        page = stranger.open("/playground")
+        expect(page.locator("h1")).to_be_visible()
+        expect(page.get_by_role("link", name="Console")).to_be_visible()
+        expect(page.get_by_role("navigation", name="Pages")).to_have_count(0)
+        assert "Frame" not in names_of(scripts)
+        stranger.context.close()
+        stranger.check()
 
 
 def test_keys_do_not_disturb_typing_and_dialogs_give_the_focus_back(visit: Visit) -> None:

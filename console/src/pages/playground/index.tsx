@@ -1,10 +1,9 @@
 /** An expression explained, without signing in: words, next times on a line, clock changes, the difference of two. */
-import { Alert, Anchor, Button, Group, TextInput } from '@mantine/core'
+import { Alert, Button, Group, TextInput } from '@mantine/core'
 import { IconAlertTriangle, IconClockEdit, IconRotate, IconRotateClockwise } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ApiError, call } from '@/api/client'
 import type { ClockChange, Explained } from '@/api/schema'
-import icon from '@/icon.svg'
 import { number, said, t } from '@/i18n'
 import { dayTitle } from '@/parts/calendar/days'
 import { browserZone, dayOf, exactly, shortly, validZone, wallOf } from '@/parts/instant'
@@ -34,28 +33,17 @@ export default function Playground() {
     placeholderData: keepPreviousData,
   })
   return (
-    <div className={classes.frame}>
-      <header className={classes.top}>
-        <a href="/" className={classes.brand}><img src={icon} alt="" width={22} height={22} />Sexton</a>
-        <span className="quiet">{t('Playground')}</span>
-        <span className={classes.space} />
-        <Anchor href="/">{t('Console')}</Anchor>
-        <Anchor href="/docs">{t('API documentation')}</Anchor>
-      </header>
-      <main>
-        <Page title={t('When does it fire?')} about={t('Cron, RRULE, intervals and instants, on the wall clock of any zone, by the code that fires jobs.')}>
-          <Panel>
-            <div className={classes.fields}>
-              <TextInput label={t('Schedule')} value={text} onChange={(event) => type(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
-              <ZoneSelect size="sm" value={zone} onChange={(value) => change({ timezone: value })} />
-              <TextInput label={t('Compare with (optional)')} placeholder="0 3 * * *" value={otherText} onChange={(event) => typeOther(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
-            </div>
-            <Group gap={4} mt="sm">{EXAMPLES.map((each) => <Button key={each} variant="default" size="compact-xs" className={classes.example ?? ''} onClick={() => change({ schedule: each })}>{each}</Button>)}</Group>
-          </Panel>
-          {explained.error ? <Panel><Wrong error={explained.error} /></Panel> : explained.data && <Shown data={explained.data} zone={validZone(zone)} />}
-        </Page>
-      </main>
-    </div>
+    <Page title={t('When does it fire?')} about={t('Cron, RRULE, intervals and instants, on the wall clock of any zone, by the code that fires jobs.')}>
+      <Panel>
+        <div className={classes.fields}>
+          <TextInput label={t('Schedule')} value={text} onChange={(event) => type(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
+          <ZoneSelect size="sm" value={zone} onChange={(value) => change({ timezone: value })} />
+          <TextInput label={t('Compare with (optional)')} placeholder="0 3 * * *" value={otherText} onChange={(event) => typeOther(event.currentTarget.value)} styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }} size="sm" />
+        </div>
+        <Group gap={4} mt="sm">{EXAMPLES.map((each) => <Button key={each} variant="default" size="compact-xs" className={classes.example ?? ''} onClick={() => change({ schedule: each })}>{each}</Button>)}</Group>
+      </Panel>
+      {explained.error ? <Panel><Wrong error={explained.error} /></Panel> : explained.data && <Shown data={explained.data} zone={validZone(zone)} />}
+    </Page>
   )
 }
 
