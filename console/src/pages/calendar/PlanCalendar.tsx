@@ -40,14 +40,18 @@ export function PlanCalendar({ kinds, label, first, right }: { kinds: string[]; 
   const events = useMemo(() => (shown?.entries ?? []).map((item) => ({ ...eventOf(item), movable: item.movable && session.may(item.kind === 'content' ? 'editor' : 'operator') })), [shown, session])
   const changes = useMemo(() => (shown?.clock_changes ?? []).map((change) => ({ date: dayOf(new Date(change.at), zone), note: change.text })), [shown, zone])
   const refresh = () => Promise.all([queries.invalidateQueries({ queryKey: ['calendar'] }), queries.invalidateQueries({ queryKey: ['content'] })])
-  const move = async ({ item }: Entry, at: string, force: boolean) => {
-    if (item.kind === 'content') await call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: item.id }, body: { at, force } })
-    else await call('POST /jobs/{job}/reschedule', { path: { job: item.job_id ?? item.id }, body: { at } })
+  // What another has moved meanwhile is not moved away from under them.
+  const move = async ({ item }: Entry, at: string, force: boolean, revision: number | null | undefined): Promise<{ revision: number }> => {
+    if (item.kind === 'content') return call('POST /content/schedules/{schedule}/reschedule', { path: { schedule: item.id }, body: { at, force } })
+    return call('POST /jobs/{job}/reschedule', { path: { job: item.job_id ?? item.id }, body: { at }, revision: revision ?? undefined })
   }
   const act = async (event: Entry, at: string, force: boolean) => {
-    await move(event, at, force)
-    tellUndo(t('{name} is moved', { name: event.title }), async () => { await move(event, event.at, true); await refresh() })
-    await refresh()
+    try {
+      const { revision } = await move(event, at, force, event.item.revision)
+      tellUndo(t('{name} is moved', { name: event.title }), async () => { await move(event, event.at, true, revision); await refresh() })
+    } finally {
+      await refresh()
+    }
   }
   return (
     <>

@@ -43,7 +43,7 @@ export function Hours({ shown, often, view }: { shown: Shown; often: Often[]; vi
   }, [view, first, ready, zone])
   const columns = { gridTemplateColumns: `44px repeat(${days.length}, minmax(${view === 'day' ? 0 : 140}px, 1fr))` }
   return (
-    <div ref={scroller} className={classes.hours} tabIndex={0} role="group" aria-label={t('By the hour')}>
+    <div ref={scroller} className={classes.hours} data-view={view} tabIndex={0} role="group" aria-label={t('By the hour')}>
       <div className={classes.top} data-head>
       <div className={classes.heads} style={columns}>
         <div />
