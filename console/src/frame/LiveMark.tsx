@@ -7,6 +7,9 @@ import { useNow } from '@/parts/Time'
 import { useLiveState, useSession } from './session'
 import classes from './LiveMark.module.css'
 
+// The server says something every few seconds.
+const OLD_SECONDS = 8
+
 export function LiveMark() {
   const live = useLiveState()
   const { feed } = useSession()
@@ -22,7 +25,7 @@ export function LiveMark() {
         <span className={classes.dot} aria-hidden />
         <span className={classes.word}>{word}</span>
         <span className="hidden-label">{label}</span>
-        {(paused || seconds >= 8) && <span className={classes.age}>{age(seconds)}</span>}
+        <span className={classes.age} data-old={paused || seconds >= OLD_SECONDS || undefined}>{age(seconds)}</span>
         {paused ? <IconPlayerPlayFilled size={11} aria-hidden /> : <IconPlayerPauseFilled size={11} aria-hidden />}
       </UnstyledButton>
     </Tooltip>

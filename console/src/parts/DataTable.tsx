@@ -3,9 +3,9 @@
  * sent to a colleague. Rows are virtual: ten thousand loaded rows cost what thirty cost. A list that arrives `whole` is filtered
  * and sorted here, and is the same for its reader.
  */
-import { ActionIcon, Button, Checkbox, Menu, Select, Skeleton, TextInput, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, Checkbox, Select, Skeleton, TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconChevronDown, IconChevronUp, IconDownload, IconSearch, IconX } from '@tabler/icons-react'
+import { IconAdjustmentsHorizontal, IconArrowDown, IconArrowUp, IconChevronDown, IconChevronUp, IconSearch, IconX } from '@tabler/icons-react'
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { getCoreRowModel, useReactTable, type ColumnDef, type RowData } from '@tanstack/react-table'
 import { useVirtualizer } from '@tanstack/react-virtual'
@@ -14,14 +14,15 @@ import { useNavigate } from 'react-router'
 import type { Paged } from '@/api/client'
 import { useZone } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import { download, save } from './download'
+import { download } from './download'
+import { ExportMenu, saveRows, type Format } from './ExportMenu'
 import { FoundField, type Find } from './FoundField'
 import { isTired } from './pages'
 import { useParameters } from './parameters'
 import { useTyped } from './typed'
 import { matching, type Sortable, type WholeRows } from './whole'
-import { csvOf, everyRow } from './rows'
-import { tell, tellFailure } from './notify'
+import { everyRow } from './rows'
+import { tell } from './notify'
 import { inZones } from './instant'
 import { Failure } from './Page'
 import classes from './DataTable.module.css'
@@ -99,6 +100,8 @@ interface Props<T> {
   /** Columns keep the widths they name and share the rest; what is too long is cut. */
   steady?: boolean
   toolbar?: ReactNode
+  /** Under the rows: how to get more of a list that arrives whole. */
+  below?: ReactNode
 }
 
 const [ROW, NARROW_ROW] = [38, 48]
@@ -110,7 +113,7 @@ export function useNarrow(): boolean {
   return useMediaQuery('(max-width: 640px)', undefined, AT_ONCE) ?? false
 }
 
-export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar }: Props<T>) {
+export function DataTable<T>({ name, label, title, columns, load, follow, whole, keyOf, filters = [], fixed, sortName = 'sort', searchName = 'search', to, bulk = [], exported, empty, short = whole !== undefined, steady = false, toolbar, below }: Props<T>) {
   const [search, change] = useParameters()
   const navigate = useNavigate()
   const narrow = useNarrow()
@@ -182,25 +185,16 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
   const selection: Selection<T> = { rows: chosenRows, all, count: all ? (total ?? rows.length) : chosenRows.length, filters: chosen }
 
   /** Of lists that the server does not export by itself: page after page, up to so many rows. */
-  const exportRows = async (format: 'csv' | 'json') => {
-    try {
-      const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
-      const [text, type] = format === 'csv' ? [csvOf(items), 'text/csv'] : [JSON.stringify(items, null, 2), 'application/json']
-      save(new Blob([text], { type }), `${label.toLowerCase().replaceAll(' ', '-')}.${format}`)
-      if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
-    } catch (error) {
-      tellFailure(error)
-    }
+  const exportRows = async (format: Format) => {
+    const { items, cut } = whole ? { items: rows, cut: false } : await everyRow(ask)
+    saveRows(items, label, format)
+    if (cut) tell(tn('The first {count} row was exported; narrow the filters to get the others', 'The first {count} rows were exported; narrow the filters to get the others', items.length))
   }
 
   /** By the server, which has an order of its own. */
-  const exportAll = async (path: string, format: 'csv' | 'json' | 'jsonl') => {
+  const exportAll = (path: string, format: Format) => {
     const { [sortName]: _, ...filters } = chosen
-    try {
-      await download(path, { ...filters, format }, `${name}.${format}`)
-    } catch (error) {
-      tellFailure(error)
-    }
+    return download(path, { ...filters, format }, `${name}.${format}`)
   }
 
   return (
@@ -221,33 +215,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
         <span className={classes.end}>
         {toolbar}
         <span className={classes.count} aria-live="polite">{pending ? '' : counted(rows.length, total, first?.estimated ?? false, whole ? rows.length !== total : query.hasNextPage)}</span>
-        {!exported && rows.length > 0 && (
-          <Menu position="bottom-end">
-            <Menu.Target>
-              <Tooltip label={t('Export what matches')}>
-                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
-              </Tooltip>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => void exportRows('csv')}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void exportRows('json')}>JSON</Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
-        )}
-        {exported && (
-          <Menu position="bottom-end">
-            <Menu.Target>
-              <Tooltip label={t('Export what matches')}>
-                <ActionIcon aria-label={t('Export what matches')}><IconDownload size={16} /></ActionIcon>
-              </Tooltip>
-            </Menu.Target>
-            <Menu.Dropdown>
-              <Menu.Item onClick={() => void exportAll(exported, 'csv')}>CSV</Menu.Item>
-              <Menu.Item onClick={() => void exportAll(exported, 'json')}>JSON</Menu.Item>
-              <Menu.Item onClick={() => void exportAll(exported, 'jsonl')}>{t('JSON lines')}</Menu.Item>
-            </Menu.Dropdown>
-          </Menu>
-        )}
+        {exported
+          ? <ExportMenu formats={['csv', 'json', 'jsonl']} write={(format) => exportAll(exported, format)} />
+          : rows.length > 0 && <ExportMenu write={exportRows} />}
         </span>
       </div>
       {bulk.length > 0 && selection.count > 0 && (
@@ -359,9 +329,9 @@ export function DataTable<T>({ name, label, title, columns, load, follow, whole,
         </div>
       )}
       {isFetchNextPageError && rows.length > 0 && <Failure error={query.error} />}
-      {(short || tired || isFetchNextPageError) && hasNextPage && (
+      {(below || ((short || tired || isFetchNextPageError) && hasNextPage)) && (
         <div className={classes.more}>
-          <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{isFetchNextPageError ? t('Try again') : t('Show more')}</Button>
+          {below || <Button variant="subtle" color="gray" loading={isFetchingNextPage} onClick={() => void fetchNextPage()}>{isFetchNextPageError ? t('Try again') : t('Show more')}</Button>}
         </div>
       )}
     </section>

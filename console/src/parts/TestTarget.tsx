@@ -1,10 +1,11 @@
 /** Carries a target out once, now, outside of any job: what it answers is shown, and kept nowhere. */
 import { Button } from '@mantine/core'
 import { useState } from 'react'
-import { call } from '@/api/client'
+import { callExact } from '@/api/client'
 import type { Trial, TrialRequest } from '@/api/schema'
 import { t } from '@/i18n'
 import { duration } from './instant'
+import { Json } from './Json'
 import { Failure } from './Page'
 import { Status } from './Status'
 import classes from './TestTarget.module.css'
@@ -19,7 +20,7 @@ export function TestTarget({ ask }: { ask(): TrialRequest }) {
     setError(null)
     setResult(null)
     try {
-      setResult(await call('POST /targets/test', { body: ask() }))
+      setResult(await callExact('POST /targets/test', { body: ask() }))
     } catch (failure) {
       setError(failure)
     } finally {
@@ -32,6 +33,12 @@ export function TestTarget({ ask }: { ask(): TrialRequest }) {
       <span aria-live="polite">
         {result && <><Status status={result.success ? 'success' : 'error'} label={result.success ? t('it would succeed') : t('it would fail')} /> {duration(result.seconds)} {result.error}</>}
       </span>
+      {result && (result.log.length > 0 || result.result != null) && (
+        <dl className={classes.answer}>
+          {result.log.length > 0 && <><dt>{t('Log')}</dt><dd className="mono">{result.log.map((line, place) => <div key={place}>{line}</div>)}</dd></>}
+          {result.result != null && <><dt>{t('Result')}</dt><dd><Json value={result.result} /></dd></>}
+        </dl>
+      )}
       {error !== null && <Failure error={error} />}
     </div>
   )

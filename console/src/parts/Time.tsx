@@ -1,6 +1,6 @@
 /** An instant: relative, exact on hover with its zone, and one click copies it as ISO 8601. */
 import { Tooltip, UnstyledButton } from '@mantine/core'
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useState, useSyncExternalStore, type ReactNode } from 'react'
 import { useZone } from '@/frame/session'
 import { t } from '@/i18n'
 import { copy } from './Copy'
@@ -47,9 +47,11 @@ interface Props {
   seconds?: boolean | 'ms'
   /** -1: where there are thousands, as in a log, Tab passes them over. */
   tabIndex?: -1
+  /** Instead of these: the instant in other words. */
+  children?: ReactNode
 }
 
-export function Time({ at, zone, show = 'relative', seconds = false, tabIndex }: Props) {
+export function Time({ at, zone, show = 'relative', seconds = false, tabIndex, children }: Props) {
   const shown = validZone(useZone(zone))
   const instant = new Date(at ?? '')
   const valid = !Number.isNaN(instant.getTime())
@@ -77,7 +79,7 @@ export function Time({ at, zone, show = 'relative', seconds = false, tabIndex }:
           void copy(instant.toISOString()).then(() => setCopied(true)).catch(tellFailure)
         }}
       >
-        <time dateTime={instant.toISOString()}>{words}</time>
+        <time dateTime={instant.toISOString()}>{children ?? words}</time>
         {ago && <span className={classes.ago}> · {ago}</span>}
         <span className="hidden-label">, {exactly(instant, shown)}. {t('Copy as ISO 8601')}</span>
       </UnstyledButton>

@@ -10,11 +10,13 @@ import { Time } from '@/parts/Time'
 import { ClockChanges } from '../job/ClockChanges'
 import classes from './JobForm.module.css'
 
-export function LivePreview({ asked, preview, spread }: { asked: Pick<JobSpec, 'schedule' | 'timezone'>; preview: UseQueryResult<PreviewInCompany>; spread: (seconds: number) => void }) {
+/** `own`: when the job that is edited fires next; it is no other job. */
+export function LivePreview({ asked, preview, own, spread }: { asked: Pick<JobSpec, 'schedule' | 'timezone'>; preview: UseQueryResult<PreviewInCompany>; own: string | null | undefined; spread: (seconds: number) => void }) {
   const failed = preview.error instanceof ApiError ? preview.error : null
   const data = preview.data
   const zone = validZone(asked.timezone)
   const mine = browserZone()
+  const others = data ? othersIn(data, own) : null
   return (
     <div className={classes.preview} aria-live="polite">
       <Panel title={t('Preview')} right={asked.timezone ?? 'UTC'} flush>
@@ -48,9 +50,9 @@ export function LivePreview({ asked, preview, spread }: { asked: Pick<JobSpec, '
             </ol>
             {data.warnings.map((warning) => <p key={warning} className={classes.hint}>{said(warning)}</p>)}
             <ClockChanges changes={data.clock_changes} zone={zone} />
-            {data.shares_minute !== null && (
+            {others !== null && (
               <div className={classes.company}>
-                <span>{data.shares_minute === 0 ? t('No other job fires in its next minute.') : tn('{count} other job fires in its next minute.', '{count} other jobs fire in its next minute.', data.shares_minute)}</span>
+                <span>{others === 0 ? t('No other job fires in its next minute.') : tn('{count} other job fires in its next minute.', '{count} other jobs fire in its next minute.', others)}</span>
                 {data.spread_offer ? <Button variant="default" onClick={() => spread(data.spread_offer ?? 0)}>{t('Spread it over {time}', { time: duration(data.spread_offer) })}</Button> : null}
               </div>
             )}
@@ -59,6 +61,13 @@ export function LivePreview({ asked, preview, spread }: { asked: Pick<JobSpec, '
       </Panel>
     </div>
   )
+}
+
+/** How many others are due in the minute of its first occurrence. */
+export function othersIn({ shares_minute: sharing, occurrences }: Pick<PreviewInCompany, 'shares_minute' | 'occurrences'>, own: string | null | undefined): number | null {
+  const first = occurrences.find((each) => !each.skipped)
+  const minute = (at: string) => Math.floor(Date.parse(at) / 60_000)
+  return sharing !== null && own && first && minute(own) === minute(first.scheduled_at) ? Math.max(0, sharing - 1) : sharing
 }
 
 /** “Thu 19 Nov, 02:30 CET”, with seconds if it has some. */

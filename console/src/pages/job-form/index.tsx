@@ -3,7 +3,7 @@ import { Alert, Button, Collapse, Group, Select, Textarea, TextInput } from '@ma
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
 import { ApiError, call, callExact } from '@/api/client'
 import type { JobSpec, JobView } from '@/api/schema'
@@ -75,10 +75,21 @@ function Form({ source, before, draft: first }: { source: string | null; before:
       setBusy(false)
     }
   }
+  const form = useRef<HTMLFormElement>(null)
+  // What was refused may be far above the button, or among the policies, which open for it.
+  useEffect(() => {
+    if (error === null) return
+    const frame = requestAnimationFrame(() => {
+      const field = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
+      field?.focus({ preventScroll: true })
+      field?.scrollIntoView({ block: 'center' })
+    })
+    return () => cancelAnimationFrame(frame)
+  }, [error])
   const title = before ? t('Edit {name}', { name: before.name }) : t('New job')
   return (
     <Page title={title} crumbs={before ? [{ to: '/jobs', name: t('Jobs') }, { to: `/jobs/${before.job_id}`, name: before.name }] : [{ to: '/jobs', name: t('Jobs') }]}>
-      <form onSubmit={(event) => { event.preventDefault(); void save(before?.revision) }}>
+      <form ref={form} className={classes.form} onSubmit={(event) => { event.preventDefault(); void save(before?.revision) }}>
         <Columns side>
           <Stack>
             <Panel title={t('When')}>
@@ -100,7 +111,7 @@ function Form({ source, before, draft: first }: { source: string | null; before:
               {draft.targetKind !== 'handler' && <TestTarget ask={() => { const spec = specOf(draft); return { target: spec['target'] as Record<string, unknown>, payload: spec['payload'] } }} />}
             </Panel>
             <Panel title={<button type="button" className={classes.more} aria-expanded={more} onClick={() => setMore(!more)}>{more ? <IconChevronDown size={14} /> : <IconChevronRight size={14} />}{t('Policies and details')}</button>}>
-              <Collapse expanded={more}><Policies draft={draft} set={set} errorOf={errorOf} /></Collapse>
+              <Collapse expanded={more} transitionDuration={0}><Policies draft={draft} set={set} errorOf={errorOf} /></Collapse>
               {!more && <p className="quiet">{t('Retries, overlap, missed times, clock changes, queue, labels. The defaults are good for most jobs.')}</p>}
             </Panel>
             {before && <TextInput label={t('Reason (optional)')} description={t('Kept with the change, and in the audit.')} value={reason} onChange={(event) => setReason(event.currentTarget.value)} maxLength={1000} />}
@@ -114,7 +125,7 @@ function Form({ source, before, draft: first }: { source: string | null; before:
               <Button variant="default" size="sm" component={Link} to={before ? `/jobs/${before.job_id}` : '/jobs'}>{t('Leave it')}</Button>
             </Group>
           </Stack>
-          <Stack><LivePreview asked={asked} preview={preview} spread={(seconds) => { set('jitter_seconds')(seconds); setMore(true) }} /></Stack>
+          <Stack><LivePreview asked={asked} preview={preview} own={before?.status === 'active' ? before.next_run_at : null} spread={(seconds) => { set('jitter_seconds')(seconds); setMore(true) }} /></Stack>
         </Columns>
       </form>
     </Page>

@@ -2,12 +2,16 @@ import { describe, expect, it } from 'vitest'
 import type { JobView } from '@/api/schema'
 import { changesOf, draftOf, specOf } from './draft'
 import { backoffText } from './Policies'
+import { othersIn } from './Preview'
 import { begin, FIRST_RULE, intervalText, kindOf, recurrenceOf, recurrenceText } from './schedule'
 
 describe('the builders', () => {
   it('write what the server reads', () => {
-    expect(recurrenceText({ frequency: 'WEEKLY', interval: 2, days: ['FR', 'MO'], monthDay: null, time: '09:30', count: 5 })).toBe('RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=30;BYSECOND=0;COUNT=5')
-    expect(recurrenceText({ frequency: 'MONTHLY', interval: 1, days: [], monthDay: -1, time: '00:00', count: null })).toBe('RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=0;BYMINUTE=0;BYSECOND=0')
+    const rule = { ...FIRST_RULE, time: '00:00' }
+    expect(recurrenceText({ ...rule, interval: 2, days: ['FR', 'MO'], time: '09:30', count: 5 })).toBe('RRULE:FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR;BYHOUR=9;BYMINUTE=30;BYSECOND=0;COUNT=5')
+    expect(recurrenceText({ ...rule, frequency: 'MONTHLY', monthDay: -1 })).toBe('RRULE:FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=0;BYMINUTE=0;BYSECOND=0')
+    expect(recurrenceText({ ...rule, frequency: 'MONTHLY', weekday: { place: -1, day: 'FR' }, until: '2027-12-31' })).toBe('RRULE:FREQ=MONTHLY;BYDAY=-1FR;BYHOUR=0;BYMINUTE=0;BYSECOND=0;UNTIL=20271231')
+    expect(recurrenceText({ ...rule, frequency: 'YEARLY', month: 3, monthDay: 31 })).toBe('RRULE:FREQ=YEARLY;BYMONTH=3;BYMONTHDAY=31;BYHOUR=0;BYMINUTE=0;BYSECOND=0')
     expect(intervalText(15, 'm')).toBe('every 15m')
     expect(['0 9 * * 1', 'every 15m', '2027-01-01T09:00', 'FREQ=DAILY'].map(kindOf)).toEqual(['text', 'interval', 'once', 'recurrence'])
   })
@@ -15,10 +19,21 @@ describe('the builders', () => {
 
 describe('a builder that is chosen', () => {
   it('reads what it would have written, and no more', () => {
-    expect(recurrenceOf(recurrenceText(FIRST_RULE))).toEqual({ ...FIRST_RULE, monthDay: null })
-    expect(recurrenceOf('FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=6;BYMINUTE=5')).toEqual({ frequency: 'MONTHLY', interval: 1, days: [], monthDay: -1, time: '06:05', count: null })
-    expect(recurrenceOf('FREQ=MONTHLY;BYDAY=-1FR')).toBeNull()
-    expect(recurrenceOf('FREQ=DAILY;UNTIL=20270101')).toBeNull()
+    const plain = { ...FIRST_RULE, days: [], monthDay: null, month: null, time: '00:00' }
+    expect(recurrenceOf(recurrenceText(FIRST_RULE))).toEqual({ ...FIRST_RULE, monthDay: null, month: null })
+    expect(recurrenceOf('FREQ=MONTHLY;BYMONTHDAY=-1;BYHOUR=6;BYMINUTE=5')).toEqual({ ...plain, frequency: 'MONTHLY', monthDay: -1, time: '06:05' })
+    expect(recurrenceOf('FREQ=MONTHLY;BYDAY=-1FR;UNTIL=20271231')).toEqual({ ...plain, frequency: 'MONTHLY', weekday: { place: -1, day: 'FR' }, until: '2027-12-31' })
+    expect(recurrenceOf('FREQ=YEARLY;BYMONTH=3;BYDAY=2SU')).toEqual({ ...plain, frequency: 'YEARLY', month: 3, weekday: { place: 2, day: 'SU' } })
+  })
+
+  it.each([
+    'FREQ=MONTHLY;BYDAY=-1FR,1MO', 'FREQ=MONTHLY;BYMONTHDAY=1,15', 'FREQ=MONTHLY;BYDAY=1MO;BYMONTHDAY=1', 'FREQ=MONTHLY;BYMONTH=3', 'FREQ=YEARLY;BYDAY=20MO',
+    'FREQ=YEARLY;BYMONTHDAY=1', 'FREQ=DAILY;UNTIL=20270101T120000Z', 'FREQ=DAILY;BYMONTHDAY=1', 'FREQ=WEEKLY;BYDAY=1MO', 'FREQ=HOURLY;BYHOUR=9;BYMINUTE=0', 'FREQ=SECONDLY',
+  ])('leaves %s as it is', (rule) => {
+    expect(recurrenceOf(rule)).toBeNull()
+  })
+
+  it('is not for what is no rule', () => {
     expect(recurrenceOf('0 9 * * *')).toBeNull()
   })
 
@@ -28,6 +43,14 @@ describe('a builder that is chosen', () => {
     expect(begin('once', '', '2027-01-01')).toBe('2027-01-01T09:00')
     expect(begin('recurrence', '', '')).toBe(recurrenceText(FIRST_RULE))
     expect(begin('text', 'every 3h', '')).toBe('every 3h')
+  })
+})
+
+describe('the jobs of the same minute', () => {
+  it('are others than the job that is edited', () => {
+    const data = { shares_minute: 3, occurrences: [{ scheduled_at: '2027-03-28T01:30:00Z', local: '', note: null, skipped: 'dst_gap' }, { scheduled_at: '2027-03-29T00:30:00Z', local: '', note: null, skipped: null }] } as Parameters<typeof othersIn>[0]
+    expect([null, '2027-03-29T00:30:20Z', '2027-03-30T00:30:00Z'].map((own) => othersIn(data, own))).toEqual([3, 2, 3])
+    expect(othersIn({ ...data, shares_minute: null }, '2027-03-29T00:30:20Z')).toBeNull()
   })
 })
 

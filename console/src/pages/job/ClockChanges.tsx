@@ -1,6 +1,7 @@
 import type { ClockChange } from '@/api/schema'
 import { locale, t } from '@/i18n'
 import { validZone } from '@/parts/instant'
+import { Time } from '@/parts/Time'
 import classes from './Job.module.css'
 
 /** What the next changes of the clock do to a schedule. */
@@ -11,7 +12,7 @@ export function ClockChanges({ changes, zone }: { changes: ClockChange[]; zone: 
       <strong>{t('Clock changes')}</strong>
       {changes.map((change) => (
         <p key={change.at}>
-          <span className="num" title={change.text}>{dayText(change.at, zone)}</span> {change.effect ?? change.text}
+          <span className="num"><Time at={change.at} zone={zone}>{dayText(change.at, zone)}</Time>:</span> {change.effect ?? change.text}
         </p>
       ))}
     </div>

@@ -20,6 +20,7 @@ import { Status } from '@/parts/Status'
 import { tabOf } from '@/parts/tab'
 import { showChosen } from '@/parts/tabs'
 import { Time } from '@/parts/Time'
+import { STATES, TRIGGERS, useRunActions } from '../runs/bulk'
 import { runColumns, runKey } from '../runs/columns'
 import { Backfill, PauseUntil } from './dialogs'
 import { Summary } from './Summary'
@@ -105,8 +106,10 @@ function targetText(job: Pick<JobView, 'target'>): string {
 }
 
 function JobRuns({ job }: { job: JobView }) {
+  const queries = useQueryClient()
   const columns = useMemo(() => runColumns({ job: false, zone: job.timezone }), [job.timezone])
-  const load = ({ job: _, ...filters }: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { include: 'skipped', limit: 50, cursor, ...filters } as never, signal })
+  const load = ({ job: _, ...filters }: Filters, cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/runs', { path: { job: job.job_id }, query: { limit: 50, cursor, ...filters } as never, signal })
+  const bulk = useRunActions(() => queries.invalidateQueries({ queryKey: ['job-runs'] }))
   return (
     <DataTable<RunView>
       name="job-runs"
@@ -114,10 +117,15 @@ function JobRuns({ job }: { job: JobView }) {
       columns={columns}
       load={load}
       // So that the rows of one job are never taken for those of another.
-      fixed={{ job: job.job_id }}
+      fixed={{ job: job.job_id, include: 'skipped' }}
       keyOf={runKey}
       to={(run) => (run.run_id ? `/runs/${run.run_id}` : null)}
-      filters={[{ name: 'status', label: t('Status'), options: ['pending', 'running', 'failed', 'waiting', 'success', 'dead', 'cancelled', 'expired', 'skipped'].map((value) => ({ value, label: t(value) })) }]}
+      filters={[
+        { name: 'status', label: t('Status'), options: STATES.map((value) => ({ value, label: t(value) })) },
+        { name: 'trigger', label: t('Trigger'), options: TRIGGERS.map((value) => ({ value, label: t(value) })) },
+      ]}
+      bulk={bulk}
+      exported="/export/runs"
       short
       steady
       empty={<Empty title={t('It has not run yet')} command={`sexton jobs run ${quoted(job.name)}`}>{t('It runs at its next occurrence, or now:')}</Empty>}
@@ -200,12 +208,12 @@ function Actions({ job }: { job: JobView }) {
       {session.may('operator') && job.status === 'active' && <Button variant="default" leftSection={<IconPlayerPause size={14} />} onClick={() => setDialog('pause')}>{t('Pause')}</Button>}
       {session.may('editor') && live && <Button variant="default" component={Link} to={`/jobs/${job.job_id}/edit`} leftSection={<IconPencil size={14} />}>{t('Edit')}</Button>}
       {session.may('editor') && job.status === 'deleted' && <Button leftSection={<IconRestore size={14} />} loading={busy} onClick={() => void act(async () => { await restore(); tell(t('{name} is restored', { name: job.name })) })}>{t('Restore')}</Button>}
-      {session.may('operator') && (
+      {session.may(job.status === 'deleted' ? 'editor' : 'operator') && (
         <Menu position="bottom-end">
           <Menu.Target><Button variant="default" rightSection={<IconChevronDown size={14} />}>{t('More')}</Button></Menu.Target>
           <Menu.Dropdown>
             {live && next && <Menu.Item leftSection={<IconPlayerSkipForward size={14} />} onClick={() => void skip()}>{t('Skip the next')}</Menu.Item>}
-            <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>
+            {job.status !== 'deleted' && <Menu.Item leftSection={<IconHistory size={14} />} onClick={() => setDialog('backfill')}>{t('Backfill')}</Menu.Item>}
             {session.may('editor') && <Menu.Item leftSection={<IconCopyPlus size={14} />} component={Link} to={`/jobs/new?clone=${job.job_id}`}>{t('Clone')}</Menu.Item>}
             {session.may('editor') && live && <Menu.Item color="red" leftSection={<IconTrash size={14} />} onClick={() => void remove()}>{t('Delete')}</Menu.Item>}
           </Menu.Dropdown>

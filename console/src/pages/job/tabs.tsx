@@ -1,18 +1,22 @@
 import { Button, SegmentedControl, Tabs } from '@mantine/core'
 import { keepPreviousData, useInfiniteQuery, useQuery, type UseQueryResult } from '@tanstack/react-query'
-import { useState } from 'react'
+import type { ColumnDef } from '@tanstack/react-table'
+import { useMemo, useState } from 'react'
 import { Link } from 'react-router'
 import { call, page } from '@/api/client'
 import { writeExact } from '@/api/exact'
 import type { JobChange, JobView, Preview, Why } from '@/api/schema'
 import { useSession } from '@/frame/session'
-import { currentLanguage, number, said, t, tn } from '@/i18n'
+import { currentLanguage, said, t, tn } from '@/i18n'
 import { Chart } from '@/parts/Chart'
 import { Code } from '@/parts/Copy'
+import { DataTable } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
+import { ExportMenu, saveRows } from '@/parts/ExportMenu'
 import { duration } from '@/parts/instant'
 import { MASK, masked } from '@/parts/Json'
 import { Answer, Failure, Panel } from '@/parts/Page'
+import { everyRow } from '@/parts/rows'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
 import { ClockChanges } from './ClockChanges'
@@ -34,7 +38,7 @@ export function NextTen({ job, preview }: { job: JobView; preview: UseQueryResul
                 <span>
                   <span className={classes.when}><Time at={each.scheduled_at} zone={job.timezone} show="clock" seconds={!each.scheduled_at.endsWith(':00Z')} /></span>
                   {each.note && <span className={classes.note}>{each.note}</span>}
-                  {each.skipped && <span className={classes.note}>{t('skipped')}: {t(each.skipped)}</span>}
+                  {each.skipped && !each.note && <span className={classes.note}>{t('skipped')}: {t(each.skipped)}</span>}
                 </span>
                 <span className="quiet"><Time at={each.scheduled_at} zone={job.timezone} /></span>
               </li>
@@ -62,34 +66,37 @@ const MOST_ACCOUNTED = 200
 export function Accounting({ job }: { job: JobView }) {
   const [past, setPast] = useState(ACCOUNTED)
   const asked = useQuery({ queryKey: ['job-why', job.job_id, past], queryFn: () => call('GET /jobs/{job}/why', { path: { job: job.job_id }, query: { past, ahead: 5 } }), placeholderData: keepPreviousData })
-  const whole = (asked.data?.filter((row) => row.disposition !== 'upcoming').length ?? 0) < past
+  const all = (asked.data?.filter((row) => row.disposition !== 'upcoming').length ?? 0) < past
+  const rows = useMemo(() => asked.data?.toReversed(), [asked.data])
+  const columns = useMemo(() => accountColumns(job.timezone), [job.timezone])
   return (
-    <Panel title={t('Every occurrence has exactly one account')} right={asked.data && (whole ? tn('{count} occurrence', '{count} occurrences', asked.data.length) : t('the latest {count}', { count: number(asked.data.length) }))} flush>
-      <Answer query={asked}>
-        {(rows) => rows.length === 0 ? <Empty title={t('No occurrence yet')} /> : (
-          <div style={{ overflowX: 'auto' }}>
-            <table className={classes.account}>
-              <thead><tr><th scope="col">{t('Occurrence')}</th><th scope="col">{t('Account')}</th><th scope="col">{t('What became of it')}</th></tr></thead>
-              <tbody>
-                {rows.toReversed().map((row) => (
-                  <tr key={row.scheduled_at + row.disposition + (row.run_id ?? '')}>
-                    <td><Time at={row.scheduled_at} zone={job.timezone} show="clock" seconds /></td>
-                    <td><Status status={row.status ?? row.disposition} /></td>
-                    <td>{row.run_id ? <Link to={`/runs/${row.run_id}`} className="link" style={{ fontWeight: 400 }}>{accountOf(row)}</Link> : accountOf(row)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            {!whole && (
-              <p className={classes.earlier}>
-                {past < MOST_ACCOUNTED ? <Button variant="subtle" loading={asked.isFetching} onClick={() => setPast(MOST_ACCOUNTED)}>{t('Show earlier ones')}</Button> : <Link to="?" className="link">{t('Earlier ones are among the runs')}</Link>}
-              </p>
-            )}
-          </div>
-        )}
-      </Answer>
-    </Panel>
+    <DataTable<Why>
+      name="job-why"
+      label={t('Accounting')}
+      title={t('Every occurrence has exactly one account')}
+      columns={columns}
+      whole={{ rows, error: asked.error, text: accountOf, values: { disposition: (row) => row.disposition } }}
+      keyOf={(row) => row.scheduled_at + row.disposition + (row.run_id ?? '')}
+      to={(row) => (row.run_id ? `/runs/${row.run_id}` : null)}
+      filters={[
+        { name: 'search', label: t('What became of it'), kind: 'text', width: 160 },
+        { name: 'disposition', label: t('Account'), options: ['fired', 'skipped', 'upcoming'].map((value) => ({ value, label: t(value) })), width: 110 },
+      ]}
+      steady
+      empty={<Empty title={t('No occurrence yet')} />}
+      below={!all && (past < MOST_ACCOUNTED
+        ? <Button variant="subtle" color="gray" loading={asked.isFetching} onClick={() => setPast(MOST_ACCOUNTED)}>{t('Show earlier ones')}</Button>
+        : <Link to="?" className="link">{t('Earlier ones are among the runs')}</Link>)}
+    />
   )
+}
+
+function accountColumns(zone: string | null | undefined): ColumnDef<Why>[] {
+  return [
+    { id: 'at', header: () => t('Occurrence'), cell: ({ row: { original: row } }) => <Time at={row.scheduled_at} zone={zone} show="clock" seconds />, meta: { sort: 'at', value: (row) => row.scheduled_at, width: 150, narrow: 84 } },
+    { id: 'account', header: () => t('Account'), cell: ({ row: { original: row } }) => <Status status={row.status ?? row.disposition} />, meta: { sort: 'account', value: (row) => row.status ?? row.disposition, width: 108, narrow: 96 } },
+    { id: 'text', header: () => t('What became of it'), cell: ({ row: { original: row } }) => <span className={classes.said}>{accountOf(row)}</span> },
+  ]
 }
 
 const milliseconds = (value: number) => duration(value / 1000)
@@ -112,19 +119,24 @@ export function Trends({ job }: { job: JobView }) {
   )
 }
 
+const TOGETHER = 50
+
 export function Changes({ job }: { job: JobView }) {
-  const asked = useInfiniteQuery({
-    queryKey: ['job', job.job_id, 'changes'],
-    queryFn: ({ pageParam, signal }) => page('GET /jobs/{job}/changes', { path: { job: job.job_id }, query: { limit: 100, cursor: pageParam }, signal }),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.cursor,
-  })
+  const read = (cursor: string | null, signal: AbortSignal) => page('GET /jobs/{job}/changes', { path: { job: job.job_id }, query: { limit: TOGETHER, cursor }, signal })
+  const asked = useInfiniteQuery({ queryKey: ['job', job.job_id, 'changes'], queryFn: ({ pageParam, signal }) => read(pageParam, signal), initialPageParam: null as string | null, getNextPageParam: (last) => last.cursor })
+  const rows = asked.data?.pages.flatMap((each) => each.items)
+  const right = rows && rows.length > 0 && (
+    <>
+      <span className="num">{tn('{count} change', '{count} changes', rows.length)}{asked.hasNextPage ? '+' : ''}</span>
+      <ExportMenu write={async (format) => saveRows((await everyRow(read)).items, t('Changes'), format)} />
+    </>
+  )
   return (
-    <Panel title={t('Who changed it, and why')} flush>
-      <Answer query={asked}>
-        {({ pages }) => pages[0]?.items.length === 0 ? <Empty title={t('No change is recorded')} /> : pages.flatMap(({ items }) => items).map((row) => <Change key={row.entry_id} change={row} />)}
+    <Panel title={t('Who changed it, and why')} right={right} flush>
+      <Answer query={{ data: rows, error: asked.error }}>
+        {(found) => found.length === 0 ? <Empty title={t('No change is recorded')} /> : found.map((row) => <Change key={row.entry_id} change={row} />)}
       </Answer>
-      {asked.hasNextPage && <p className={classes.earlier}><Button variant="subtle" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>{t('Show earlier ones')}</Button></p>}
+      {asked.hasNextPage && <p className={classes.earlier}><Button variant="subtle" color="gray" loading={asked.isFetchingNextPage} onClick={() => void asked.fetchNextPage()}>{t('Show more')}</Button></p>}
     </Panel>
   )
 }

@@ -1,9 +1,11 @@
 /** Doing something to many runs: count first, then ask, then go on until it is done. */
+import { IconBan, IconRefresh } from '@tabler/icons-react'
 import { call, newKey } from '@/api/client'
 import type { RunActionRequest, RunTally, RunView } from '@/api/schema'
+import { useSession } from '@/frame/session'
 import { number, t, tn } from '@/i18n'
-import type { Question } from '@/parts/Confirm'
-import type { Selection } from '@/parts/DataTable'
+import { useConfirm, type Question } from '@/parts/Confirm'
+import type { BulkAction, Selection } from '@/parts/DataTable'
 import { tell, tellFailure } from '@/parts/notify'
 
 type Action = RunActionRequest['action']
@@ -13,8 +15,21 @@ const EFFECTS: Record<Action, string> = {
   cancel: 'Those that wait end at once, those that run are asked to stop. What has ended stays as it is.',
   again: 'Each gets a new run of its job now, with the payload it had. What has not ended is left alone.',
 }
+export const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
+export const TRIGGERS = ['schedule', 'catch_up', 'manual', 'backfill', 'redrive'] as const
 /** So many are named in one call. */
 const MOST_IDS = 200
+
+/** What may be done to the selected runs of a list. */
+export function useRunActions(after: () => unknown): BulkAction<RunView>[] {
+  const session = useSession()
+  const ask = useConfirm()
+  if (!session.may('operator')) return []
+  return [
+    { label: t('Run again'), icon: <IconRefresh size={14} />, act: (selection) => void askForRuns(ask, 'again', selection, after) },
+    { label: t('Cancel'), icon: <IconBan size={14} />, act: (selection) => void askForRuns(ask, 'cancel', selection, after) },
+  ]
+}
 
 export async function askForRuns(ask: (question: Question) => void, action: Action, selection: Selection<RunView>, after: () => unknown): Promise<void> {
   const wishes = wishesOf(action, selection)
@@ -27,6 +42,10 @@ export async function askForRuns(ask: (question: Question) => void, action: Acti
       const counted = await call('POST /runs/actions', { body: { ...wish, dry_run: true } })
       matched += counted.matched ?? 0
       estimated ||= counted.estimated ?? false
+    }
+    if (matched === 0 && !estimated) {
+      tell(t('It can be done to none of them'))
+      return
     }
     const runs = estimated ? t('{count} runs or more', { count: number(matched) }) : tn('{count} run', '{count} runs', matched)
     ask({

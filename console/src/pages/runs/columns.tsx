@@ -25,7 +25,7 @@ export function runColumns({ job = true, zone }: { job?: boolean; zone?: string 
           {run.attempt > 1 && <span className="quiet num" title={tn('{count} try', '{count} tries', run.attempt)}>×{run.attempt}</span>}
         </span>
       ),
-      meta: { width: 124, narrow: 100 },
+      meta: { width: job ? 124 : 116, narrow: 100 },
     },
     job
       ? {
@@ -43,10 +43,10 @@ export function runColumns({ job = true, zone }: { job?: boolean; zone?: string 
           {run.trigger && run.trigger !== 'schedule' && <span className={classes.tag}>{t(run.trigger)}</span>}
         </span>
       ),
-      meta: { hide: 'sm', width: job ? 138 : 116 },
+      meta: { hide: 'sm', width: job ? 138 : 102 },
     },
-    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} zone={zone} show="both" seconds />, meta: { width: job ? 212 : 184, narrow: 80 } },
-    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: 86 } },
+    { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} zone={zone} show="both" seconds />, meta: { width: job ? 212 : 206, narrow: 80 } },
+    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: job ? 86 : 72 } },
     { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {
       id: 'why',

@@ -1,23 +1,18 @@
-import { IconBan, IconRefresh } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'react-router'
 import { address, call, listed, type Paged } from '@/api/client'
 import type { RunCounts, RunView } from '@/api/schema'
-import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
-import { useConfirm } from '@/parts/Confirm'
-import { DataTable, type Filter, type Filters, type Selection } from '@/parts/DataTable'
+import { DataTable, type Filter, type Filters } from '@/parts/DataTable'
 import { Empty } from '@/parts/Empty'
 import { findJobs } from '@/parts/finding'
 import { Page } from '@/parts/Page'
 import { Dot, toneOf } from '@/parts/Status'
 import { Time } from '@/parts/Time'
-import { askForRuns } from './bulk'
+import { STATES, TRIGGERS, useRunActions } from './bulk'
 import { runColumns, runKey } from './columns'
 import classes from './Runs.module.css'
-
-const STATES = ['pending', 'running', 'waiting', 'failed', 'success', 'dead', 'cancelled', 'expired', 'skipped'] as const
 
 function asked(filters: Filters): Record<string, unknown> {
   return { limit: 100, ...(filters['status']?.includes('skipped') ? { include: 'skipped' } : {}), ...filters }
@@ -30,27 +25,19 @@ function load(filters: Filters, cursor: string | null, signal: AbortSignal): Pro
 const follow = (filters: Filters) => address('GET /runs', {}, asked(filters))
 
 export default function Runs() {
-  const session = useSession()
-  const ask = useConfirm()
   const queries = useQueryClient()
   const columns = useMemo(() => runColumns(), [])
   const filters: Filter[] = [
     { name: 'job', label: t('Job'), kind: 'found', find: findJobs, width: 180 },
     { name: 'status', label: t('Status'), kind: 'hidden' },
-    { name: 'trigger', label: t('Trigger'), options: ['schedule', 'catch_up', 'manual', 'backfill', 'redrive'].map((value) => ({ value, label: t(value) })), width: 120 },
+    { name: 'trigger', label: t('Trigger'), options: TRIGGERS.map((value) => ({ value, label: t(value) })), width: 120 },
     { name: 'queue', label: t('Queue'), kind: 'text', width: 120 },
     { name: 'error', label: t('Error text'), kind: 'text', width: 150 },
     { name: 'late', label: t('Late'), options: [{ value: 'true', label: t('late ones') }], width: 100 },
     { name: 'since', label: t('Since'), kind: 'since', width: 150 },
     { name: 'until', label: t('Until'), kind: 'hidden' },
   ]
-  const after = () => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['runs', 'run-counts'].includes(String(first)) })
-  const bulk = session.may('operator')
-    ? [
-        { label: t('Run again'), icon: <IconRefresh size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'again', selection, after) },
-        { label: t('Cancel'), icon: <IconBan size={14} />, act: (selection: Selection<RunView>) => void askForRuns(ask, 'cancel', selection, after) },
-      ]
-    : []
+  const bulk = useRunActions(() => queries.invalidateQueries({ predicate: ({ queryKey: [first] }) => ['runs', 'run-counts'].includes(String(first)) }))
   const counts = useCounts()
   return (
     <Page title={t('Runs')} about={counts && <>{t('Those that have ended are of the time since')} <Time at={counts.since} show="clock" /></>}>
