@@ -75,8 +75,8 @@ async def act(
     limit: int = LARGEST_CHUNK,
     becoming: JobStatus | None = None,
 ) -> Tally:
-    """Act on one chunk: the next jobs of the filter. Refused if more than `expected` jobs match. With `becoming`
-    the answer has the ids of the changed jobs that had another status before."""
+    """Act on one chunk: the next jobs of the filter. Refused if more than `expected` jobs match. With
+    `becoming` the answer has the ids of the changed jobs that had another status before."""
     if expected is not None:
         matched, _ = await _count(context, chosen, after, through)
         check_expected(matched, expected, "job", "jobs")
