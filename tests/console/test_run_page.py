@@ -50,7 +50,8 @@ def test_a_long_log_is_read_to_its_end(visit: Visit, server: Server) -> None:
 
 
 def test_a_run_that_waits_is_cancelled_and_run_again(visit: Visit, server: Server) -> None:
-    ask(server, "POST", "/jobs", {"name": "hello", "schedule": "@yearly", "target": {"handler": "sexton.log"}})
+    job = {"name": "hello", "schedule": "@yearly", "target": {"handler": "sexton.log"}}
+    ask(server, "POST", "/jobs", job)
     ask(server, "POST", "/queues/default/pause", {})
     run = ask(server, "POST", "/jobs/hello/run")["run_id"]
     page = visit.open(f"/runs/{run}")
