@@ -9,6 +9,7 @@ import pytest
 
 from sexton.api.route import Route
 from sexton.api.runs import routes
+from sexton.cli.runs import dead
 from sexton.cli.runs import runs as following
 from sexton.model import decode_id
 from tests.cli.server import Server
@@ -74,6 +75,29 @@ def test_dead_letters(sexton: Sexton, server: Server) -> None:
     assert sexton("dead", "discard", letters[1], "--yes", "--json").json() == {"discarded": 1}
     assert "1 run on the way" in sexton("dead", "redrive", "--all", "--rate", "10").out
     assert sexton("dead", "discard", "--job", "hourly", "--yes", "--json").json() == {"discarded": 0}
+
+
+def test_no_more_dead_letters_are_discarded_than_were_confirmed(
+    sexton: Sexton, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = number(sexton(*HOURLY, "--json").json()["job_id"])
+
+    def die(run: int) -> None:
+        server.run(bury(server.database, job, run, died_at=NOON + run * MINUTE))
+
+    def another_dies(question: str, yes: bool) -> bool:
+        assert (question, yes) == ("Discard 2 dead letters?", False)
+        die(3)
+        return True
+
+    die(1)
+    die(2)
+    with monkeypatch.context() as patched:
+        patched.setattr(dead, "confirm", another_dies)
+        refused = sexton("dead", "discard", "--all")
+    assert (refused.code, "3 dead letters match now, and 2 were expected" in refused.err) == (1, True)
+    monkeypatch.setattr(dead, "confirm", lambda question, yes: question == "Discard 3 dead letters?")
+    assert sexton("dead", "discard", "--all").out == "3 discarded\n"
 
 
 class Ended:
