@@ -121,7 +121,7 @@ function makeColumns(): ColumnDef<JobRow>[] {
       ),
       meta: { hide: 'sm' },
     },
-    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', oneWay: true, width: 228, narrow: 132 } },
+    { id: 'next', header: () => t('Next run'), cell: ({ row: { original: job } }) => <NextRun job={job} />, meta: { sort: 'next_run_at', oneWay: true, width: 228, narrow: 150 } },
     {
       id: 'last',
       header: () => t('Last outcome'),
