@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from sexton.connections.address import Address
+from sexton.connections.address import Address, http_parts
 from sexton.connections.loopback import is_loopback, is_protected
 from sexton.connections.postgres import check_address
 from sexton.connections.scheme import Use, examples, plug_ins
@@ -409,9 +409,9 @@ def _check_openid(settings: Settings) -> None:
             if getattr(settings, field):
                 raise _refuse("oidc_issuer", f"is missing: {field} is given")
         return
-    parts = urlsplit(settings.oidc_issuer)
-    secure = is_protected(parts.scheme, parts.hostname or "")
-    if not secure or not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+    parts = http_parts(settings.oidc_issuer)
+    secure = parts is not None and is_protected(parts.scheme, parts.hostname or "")
+    if parts is None or not secure or parts.query or parts.fragment or "@" in parts.netloc:
         raise _refuse("oidc_issuer", "must be an https address, as the provider's discovery document has it")
     for field in ("oidc_client_id", "oidc_roles", "oidc_groups_claim"):
         if not getattr(settings, field):

@@ -67,8 +67,13 @@ def test_nothing_answers() -> None:
     with pytest.raises(Unavailable) as refused, Client("http://127.0.0.1:1") as client:
         client.get("/jobs")
     assert refused.value.code == "not_running"
-    with pytest.raises(InvalidField):
-        Client("ftp://example.com").get("/jobs")
+
+
+@pytest.mark.parametrize("url", ["ftp://example.com", "http://", "http://localhost:99999", "http://["])
+def test_an_address_that_is_none(url: str) -> None:
+    with pytest.raises(InvalidField) as refused:
+        Client(url).get("/jobs")
+    assert (refused.value.code, refused.value.field) == ("bad_url", "SEXTON_URL")
 
 
 def test_where_the_server_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -196,6 +196,8 @@ def test_the_secret_may_stand_in_a_file(tmp_path: Path) -> None:
         ({"oidc_issuer": None}, "oidc_issuer"),
         ({"oidc_issuer": "http://id.example"}, "oidc_issuer"),
         ({"oidc_issuer": "id.example"}, "oidc_issuer"),
+        ({"oidc_issuer": "https://["}, "oidc_issuer"),
+        ({"oidc_issuer": "https://id.example:99999"}, "oidc_issuer"),
         ({"oidc_issuer": "https://user@id.example"}, "oidc_issuer"),
         ({"oidc_scopes": "email"}, "oidc_scopes"),
         ({"host": "0.0.0.0"}, "public_url"),

@@ -19,9 +19,10 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import SplitResult, quote, urlencode
 
 from sexton import __version__
+from sexton.connections.address import http_parts
 from sexton.errors import Conflict, InvalidField, NotFound, ScheduleError, SextonError, Unavailable
 
 if TYPE_CHECKING:
@@ -182,16 +183,9 @@ class Client:
         raise AssertionError("unreachable")
 
     def _connect(self) -> http.client.HTTPConnection:
-        parts = urlsplit(self.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidField(
-                "bad_url",
-                f"{self.url} is not an http address",
-                field="SEXTON_URL",
-                hint=f"such as {DEFAULT_URL}",
-            )
+        parts = _parts(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        return kind(parts.hostname, parts.port, timeout=self._timeout)
+        return kind(parts.hostname or "", parts.port, timeout=self._timeout)
 
     def _unreachable(self, error: Exception) -> Unavailable:
         if isinstance(error, TimeoutError):
@@ -224,12 +218,21 @@ def find_url() -> str:
         return DEFAULT_URL
 
 
+def _parts(url: str) -> SplitResult:
+    parts = http_parts(url)
+    if parts is None:
+        raise InvalidField(
+            "bad_url", f"{url} is not an http address", field="SEXTON_URL", hint=f"such as {DEFAULT_URL}"
+        )
+    return parts
+
+
 def find_own_url() -> str:
     """As `find_url`, but never the server of another user: it would get this user's keys and jobs."""
     from sexton.security.peer import user_listening
 
     url = find_url()
-    parts = urlsplit(url)
+    parts = _parts(url)
     user = user_listening(parts.hostname or "", parts.port or 80)
     if user is not None and user != os.geteuid():
         raise Unavailable(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import parse_qs, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
 
 from sexton.connections.scheme import SCHEMES
 from sexton.errors import InvalidField
@@ -131,3 +131,13 @@ def _unreadable(scheme: str, field: str) -> InvalidField:
 
 def _refuse(what: str, field: str, hint: str) -> InvalidField:
     return InvalidField("bad_address", what, field=field, hint=hint)
+
+
+def http_parts(url: str) -> SplitResult | None:
+    """The parts of an http or https URL; None if it is no such URL."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if valid else None

@@ -15,6 +15,7 @@ from typing import Any
 import aiohttp
 import msgspec
 
+from sexton.connections.address import http_parts
 from sexton.connections.guard import RefusedAddress
 from sexton.content.adapters.base import AdapterServices, NotNow, NotPossible
 from sexton.errors import InvalidField
@@ -24,7 +25,6 @@ from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.security.placeholder import PLACEHOLDER
 from sexton.targets.http.hosts import HostBusy
-from sexton.targets.http.kind import http_parts
 from sexton.targets.http.outbound import BadRedirect, Reply, Request, TooLarge
 from sexton.targets.http.step import RETRYABLE
 from sexton.targets.run import clean

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import aiohttp
 import msgspec
 
+from sexton.connections.address import http_parts
 from sexton.connections.guard import RefusedAddress
 from sexton.errors import InvalidField, SextonError
 from sexton.notifications.channels.base import (
@@ -30,7 +31,6 @@ from sexton.notifications.channels.base import (
 from sexton.refusal import UNREADABLE
 from sexton.security.binding import Use, hosts_of
 from sexton.targets.http.hosts import HostBusy
-from sexton.targets.http.kind import http_parts
 from sexton.targets.http.outbound import BadRedirect, BadTls, Reply, Request, TooLarge
 from sexton.targets.http.step import seconds_to_wait
 from sexton.targets.run import clean

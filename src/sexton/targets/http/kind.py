@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Annotated, Any, ClassVar, Literal
-from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 from msgspec import Meta
 
+from sexton.connections.address import http_parts
 from sexton.refusal import about, check_text
 from sexton.security.placeholder import secret_names
 from sexton.targets.base import OpenKind, TargetKind, TargetServices, refuse
@@ -151,16 +151,6 @@ def _check_url(url: str, field: str) -> None:
     if _is_never_reached(parts.hostname or ""):
         what = f"{parts.hostname} is an address that is never reached: link-local, metadata or multicast"
         raise refuse("bad_url", what, field, "name the host of a service")
-
-
-def http_parts(url: str) -> SplitResult | None:
-    """The parts of an http or https URL; None if it is no such URL."""
-    try:
-        parts = urlsplit(url)
-        valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if valid else None
 
 
 def _check_headers(headers: dict[str, str], field: str) -> None:
