@@ -18,7 +18,7 @@ const ticks = {
 function watch(watcher: () => void): () => void {
   ticks.watchers.add(watcher)
   if (ticks.timer === undefined) {
-    // Nobody watched the clock until now.
+    // No time was shown until now.
     ticks.now = new Date()
     ticks.timer = setInterval(() => {
       ticks.now = new Date()
