@@ -7,8 +7,10 @@ import contextlib
 import os
 import resource
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +152,33 @@ async def test_a_caller_that_does_not_read_its_answers_is_given_up(database: Dat
         with pytest.raises(ConnectionError):
             await send()
         made.close()
+
+
+@pytest.mark.asyncio
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel takes no such deadline")
+async def test_a_caller_that_acknowledges_nothing_is_given_up(database: Database) -> None:
+    """The rest of the answer is in the kernel: this process waits for nothing any more."""
+    async with server(database, header_seconds=LONG, body_seconds=LONG, write_seconds=0.2) as port:
+        with socket.socket() as made:
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            made.connect(("127.0.0.1", port))
+            made.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            mine = made.getsockname()[1]
+            await until(lambda: is_held(port, mine))
+            await until(lambda: not is_held(port, mine))
+            with pytest.raises(ConnectionResetError):
+                read_all(made)
+
+
+def read_all(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def is_held(port: int, other: int) -> bool:
+    """Whether the kernel has the server's end of a connection."""
+    ends = [line.split()[1:3] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any((int(a[-4:], 16), int(b[-4:], 16)) == (port, other) for a, b in ends)
 
 
 @pytest.mark.asyncio

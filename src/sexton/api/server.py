@@ -17,6 +17,7 @@ import logging
 import os
 import resource
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,10 @@ class BoundedProtocol(H11Protocol):
         # asyncio does this only for sockets that were made with the number of TCP. Without it, the second
         # part of an answer waits 40 ms for the client to acknowledge the first.
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if sys.platform == "linux":
+            # For a caller that is gone without a word: the kernel would keep what is sent for a quarter of
+            # an hour, and with it the place of a feed that says little.
+            peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(self.write_seconds * 1000))
         inode = os.fstat(peer.fileno()).st_ino
         self.app_state = {**self.app_state, CONNECTION: {INODE: inode}}
         if len(self.connections) > self.most_connections and not self._make_room():
