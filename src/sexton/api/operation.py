@@ -29,7 +29,7 @@ from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.request_source import reason_of, source_of
 from sexton.api.route import Query, Route
-from sexton.api.security.gate import until_end
+from sexton.api.security.gate import Caller, until_end
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import WRONG_SIGN_INS, Services
 from sexton.api.shared import accepted_age
@@ -297,7 +297,7 @@ async def _respond(
     held = bool(caller.credential) or operation.tokened or operation.heavy or operation.lists
     if not held or operation.role is Role.WORKER or caller.rate == 0:
         return await _answered(call)
-    with services.limiter.under_way(_caller(call)):
+    with services.limiter.under_way(caller_of(call)):
         return await _answered(call)
 
 
@@ -345,7 +345,7 @@ async def shared_answer(call: Call, age: float) -> StoredAnswer:
     async def make() -> StoredAnswer:
         async with AsyncExitStack() as stack:
             if call.operation.lists or call.operation.heavy:
-                await stack.enter_async_context(call.services.gate.place(_caller(call)))
+                await stack.enter_async_context(call.services.gate.place(caller_of(call)))
             return await _stored(call.operation, await call.operation.handler(call))
 
     return await call.services.shared.answer(call.context.namespace, depends_on(call), age, make)
@@ -357,15 +357,16 @@ def depends_on(call: Call) -> Hashable:
     return call.operation.name, scope["path"], scope["query_string"], rights
 
 
-def _caller(call: Call) -> str:
-    return call.caller.credential or address_of(call.request)
+def caller_of(call: Call) -> Caller:
+    """Whose places and shares the call takes."""
+    return Caller(call.caller.credential or address_of(call.request), call.caller.scope)
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:
     """Hold a place at the gate until the answer is complete; a streamed answer holds one for each part."""
     services = call.services
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(services.gate.place(_caller(call)))
+        await stack.enter_async_context(services.gate.place(caller_of(call)))
         if call.operation.lists and services.replica is not None:
             return await _respond_from_replica(call, services.replica)
         return await _carried_out(call, stack)
@@ -381,8 +382,8 @@ async def _carried_out(call: Call, stack: AsyncExitStack | None = None) -> Respo
             body = answer.body
             if stack is not None and request.method != "HEAD":
                 await stack.aclose()
-                await stack.enter_async_context(services.exports.place(_caller(call)))
-                body = until_end(services.gate.in_turn(body, _caller(call)), stack.pop_all())
+                await stack.enter_async_context(services.exports.place(caller_of(call)))
+                body = until_end(services.gate.in_turn(body, caller_of(call)), stack.pop_all())
             body = _while_allowed(body, call)
             return _streamed(replace(answer, body=body), operation, request.method)
         return _response(await _stored(operation, answer), operation, cookies=answer.cookies)

@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from sexton.api.console.feed import Feed
 from sexton.api.database_check import DatabaseCheck
 from sexton.api.route import Route
-from sexton.api.security.gate import EXPORTS, EXPORTS_OF_ONE, Gate
+from sexton.api.security.gate import EXPORTS, EXPORTS_OF_ONE, EXPORTS_OF_SCOPE, PLACES_OF_SCOPE, Gate
 from sexton.api.security.guard import RequestGuard
 from sexton.api.security.limiter import Limiter
 from sexton.api.shared import SharedAnswers
@@ -64,9 +64,11 @@ class Services:
     sign_ins: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS, MOST_WRONG_SIGN_INS))
     #: Wrong tokens and signatures: of feeds, inboxes, unsubscribe links and reports.
     wrong_tokens: Failures = field(default_factory=lambda: Failures(WRONG_SIGN_INS))
-    gate: Gate = field(default_factory=Gate)
+    gate: Gate = field(default_factory=lambda: Gate(of_scope=PLACES_OF_SCOPE))
     #: For streamed answers.
-    exports: Gate = field(default_factory=lambda: Gate(EXPORTS, EXPORTS_OF_ONE, what="export"))
+    exports: Gate = field(
+        default_factory=lambda: Gate(EXPORTS, EXPORTS_OF_ONE, of_scope=EXPORTS_OF_SCOPE, what="export")
+    )
 
     @cached_property
     def overviews(self) -> OverviewReader:

@@ -36,6 +36,12 @@ class Principal:
             return own or every
         return own if own.allows(every) else every
 
+    @property
+    def scope(self) -> str:
+        """Where it has roles. An admin of a namespace can make as many keys as they like: what callers share
+        is shared by scope first."""
+        return ",".join(sorted(self.grants))
+
     def everywhere(self) -> Role | None:
         """The role in the cluster as a whole."""
         return self.grants.get(EVERY_NAMESPACE)

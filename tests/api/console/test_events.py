@@ -140,6 +140,23 @@ async def test_a_page_of_a_job_and_one_of_a_run_hear_more(api: Api, database: Da
     assert (await api("GET", "/events?run=r_zzz")).code == "run_not_found"
 
 
+async def test_runs_with_large_results_are_named_and_not_sent(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a console that does not read, many of them would wait."""
+    monkeypatch.setattr(feeds, "LARGEST_ANSWER", 100)
+    job = (await api("POST", "/jobs", {"name": "a", "schedule": "0 0 1 1 *"})).json()["job_id"]
+    await api("POST", f"/jobs/{job}/run")
+    async with following(api, "?job=a") as events:
+        while True:
+            event = await asyncio.wait_for(anext(events), PATIENCE)
+            assert event.kind != "runs"
+            if event.kind == "changed" and event.data == {
+                "kinds": ["runs"], "job_ids": [job], "run_ids": [], "more": False,
+            }:  # fmt: skip
+                break
+
+
 async def test_namespaces_and_the_cluster_are_kept_apart(database: Database) -> None:
     async with serve(database, Settings(api_keys=CONFIGURED)) as api:
         for name in ("ash", "oak"):

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from sexton.api import services
 from sexton.api.application import operations
 from sexton.api.security import gate as gates
-from sexton.api.security.gate import Gate
+from sexton.api.security.gate import Caller, Gate
 from sexton.api.security.limiter import MOST, MOST_OF_ONE, Limiter
 from sexton.config import Settings
 from sexton.errors import SextonError
@@ -103,7 +104,7 @@ async def test_a_gate_lets_so_many_in_of_one_and_of_all() -> None:
     gate, open_, told = Gate(places=3, of_one=2), asyncio.Event(), list[str]()
 
     async def read(caller: str) -> None:
-        async with gate.place(caller):
+        async with gate.place(Caller(caller)):
             told.append(caller)
             await open_.wait()
 
@@ -119,12 +120,12 @@ async def test_a_gate_lets_so_many_in_of_one_and_of_all() -> None:
 
 async def test_who_finds_no_place_is_told_so() -> None:
     gate = Gate(places=1, of_one=1, wait_seconds=0.01)
-    async with gate.place("a"):
+    async with gate.place(Caller("a")):
         with pytest.raises(SextonError, match="1 in all") as refused:
-            async with gate.place("b"):
+            async with gate.place(Caller("b")):
                 pass
     assert refused.value.code == "too_many_lists"
-    async with gate.place("b"):
+    async with gate.place(Caller("b")):
         assert gate.taken == 1
 
 
@@ -215,13 +216,13 @@ async def test_what_has_begun_waits_for_its_place() -> None:
         yield b"2"
 
     async def read() -> None:
-        async for part in gate.in_turn(parts(), "a"):
+        async for part in gate.in_turn(parts(), Caller("a")):
             told.append(part)
 
-    async with gate.place("a"):
+    async with gate.place(Caller("a")):
         reading = asyncio.create_task(read())
         with pytest.raises(SextonError, match="no place for another export"):
-            async with gate.place("a"):
+            async with gate.place(Caller("a")):
                 pass
         assert not told
     await reading
@@ -237,6 +238,9 @@ def test_what_reads_much_is_gated() -> None:
     }
     assert paged - gated <= {"get_run_log", "list_keys"}
     assert {"preview_job", "preview_spec", "explain_job", "backfill_job", "export_audit"} <= gated
+    on_many = {one.name for one in operations() if one.path.endswith("/actions")}
+    assert len(on_many) > 7
+    assert on_many <= gated
 
 
 async def test_requests_that_last_do_not_take_all_connections(database: Database) -> None:
@@ -284,7 +288,7 @@ def test_callers_share_what_all_may_have_under_way() -> None:
 
     def admitted(caller: str) -> bool:
         try:
-            held.enter_context(limiter.under_way(caller))
+            held.enter_context(limiter.under_way(Caller(caller)))
         except SextonError:
             return False
         return True
@@ -297,3 +301,55 @@ def test_callers_share_what_all_may_have_under_way() -> None:
     assert [admitted(caller) for caller in "abcd"] == [False] * 4
     held.close()
     assert admitted("a")
+
+
+def test_the_keys_of_one_namespace_leave_others_their_share() -> None:
+    """Its admin can make as many keys as requests may be under way."""
+    limiter, held = Limiter(Settings()), ExitStack()
+
+    def admitted(caller: str, scope: str) -> bool:
+        try:
+            held.enter_context(limiter.under_way(Caller(caller, scope)))
+        except SextonError:
+            return False
+        return True
+
+    assert sum(admitted(f"key:{n}", "ash") for n in range(2 * MOST)) == MOST
+    assert sum(admitted("key:own", "oak") for _ in range(MOST)) == MOST_OF_ONE
+    assert sum(admitted("key:other", "oak") for _ in range(MOST)) == MOST // 4
+    assert admitted("person", "*")
+    assert not admitted("key:0", "ash")
+    held.close()
+
+
+async def test_the_keys_of_one_namespace_leave_others_a_place() -> None:
+    gate = Gate(places=3, of_one=1, wait_seconds=0.01, of_scope=2)
+    async with gate.place(Caller("a", "ash")), gate.place(Caller("b", "ash")):
+        with pytest.raises(SextonError, match="2 in all"):
+            async with gate.place(Caller("c", "ash")):
+                pass
+        async with gate.place(Caller("t", "oak")):
+            assert gate.taken == 3
+    async with gate.place(Caller("c", "ash")):
+        assert gate.taken == 1
+
+
+async def test_exports_of_many_keys_of_one_namespace_leave_others_a_place(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export lasts as long as its caller reads it."""
+    monkeypatch.setattr(gates.Gate.__init__, "__defaults__", (gates.PLACES, gates.PLACES_OF_ONE, 0.01))
+    for name, places in (("EXPORTS", 2), ("EXPORTS_OF_ONE", 1), ("EXPORTS_OF_SCOPE", 1)):
+        monkeypatch.setattr(services, name, places)
+    job = {"schedule": "@yearly", "payload": "x" * 250_000}
+    lines = [json.dumps({"name": f"big-{n}", **job}).encode() for n in range(80)]
+    async with serve(database, Settings(api_keys=CONFIGURED)) as api:
+        for name in ("ash", "oak"):
+            assert (await api("POST", "/namespaces", {"name": name}, headers=ADMIN)).status == 201
+        first, second, other = [await make_key(api, "viewer", name) for name in ("ash", "ash", "oak")]
+        headers = {"Content-Type": "application/x-ndjson", **ADMIN, "Sexton-Namespace": "ash"}
+        await api("POST", "/jobs/bulk?chunk=20", data=BytesIO(b"\n".join(lines)), headers=headers)
+        async with api.session.get(f"{api.base}/api/v1/export/jobs", headers=first) as export:
+            assert export.status == 200
+            assert (await api("GET", "/export/jobs", headers=second)).code == "too_many_lists"
+            assert (await api("GET", "/export/jobs", headers=other)).status == 200

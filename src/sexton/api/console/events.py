@@ -19,6 +19,7 @@ from sexton.api.operation import (
     Answer,
     Call,
     Operation,
+    caller_of,
     depends_on,
     operation,
     shared_answer,
@@ -40,10 +41,11 @@ EXAMPLE = {
 )  # fmt: skip
 async def get_events(call: Call) -> Answer:
     """Server-sent events of the namespace, at most one look a second: `overview` (as GET /overview, when it
-    differs), `changed` (which kinds of things, jobs and runs), `heartbeat` every five seconds; with `job`,
-    `runs` (its latest runs), with `run`, `log` and `progress`, with `follow`, `answer` (what an address
-    answers now). `Last-Event-ID` goes on where a connection was lost; a caller that was away for more than
-    some minutes gets a `changed` with everything."""
+    differs), `changed` (which kinds of things, jobs and runs), `heartbeat` every five seconds; with
+    `job`, `runs` (its latest runs; a `changed` with the job, if they are too large), with `run`, `log`
+    and `progress`, with `follow`, `answer` (what an address answers now). `Last-Event-ID` goes on where a
+    connection was lost; a caller that was away for more than some minutes gets a `changed` with
+    everything."""
     query = call.query(EventsQuery)
     everywhere = call.caller.everywhere()
     run = None if query.run is None else run_number(query.run)
@@ -53,12 +55,13 @@ async def get_events(call: Call) -> Answer:
         call.context.namespace,
         sees_cluster=everywhere is not None and everywhere.allows(Role.VIEWER),
         credential=call.caller.credential,
+        scope=call.caller.scope,
         job=None if query.job is None else await require_job(call.context, query.job),
         run=run,
     )
     questions = [_question(call, address) for address in _addresses(query.follow)]
     feed = call.services.feed
-    feed.check_room(console.credential)
+    feed.check_room(console)
     events = feed.follow(
         console,
         since=instant_of(call.request.headers.get("last-event-id")),
@@ -104,6 +107,4 @@ def _question(call: Call, address: str) -> FollowedQuestion:
         )
     key = namespace, address, depends_on(asking)
     make = partial(shared_answer, asking, LONGEST_SECONDS)
-    return FollowedQuestion(
-        call.caller.credential, address, namespace, key, frozenset(asked.renewed_by), make
-    )
+    return FollowedQuestion(caller_of(call), address, namespace, key, frozenset(asked.renewed_by), make)

@@ -25,7 +25,7 @@ import msgspec
 
 from sexton import clock
 from sexton.api.console.change import EPOCH, EVERYTHING, KINDS, Changed, Kind, SeenChanges, encoded
-from sexton.api.console.followed import FollowedLists, FollowedQuestion
+from sexton.api.console.followed import LARGEST_ANSWER, FollowedLists, FollowedQuestion
 from sexton.api.console.open_console import Console, make_room
 from sexton.engine.overview import Overview, OverviewReader
 from sexton.errors import Unavailable
@@ -96,9 +96,9 @@ class Feed:
         """How many changes of a namespace the consoles were told of; it only grows."""
         return self._told.get(namespace, 0)
 
-    def check_room(self, credential: str) -> None:
+    def check_room(self, console: Console) -> None:
         """Raises `too_many_feeds` if there is no room for another console."""
-        make_room(self.consoles, credential)
+        make_room(self.consoles, console)
 
     async def follow(
         self,
@@ -110,7 +110,7 @@ class Feed:
     ) -> AsyncIterator[bytes]:
         """Events for a console, as they are sent. `since`: until when it knows everything; `questions`: what
         it shows."""
-        if (other := make_room(self.consoles, console.credential)) is not None:
+        if (other := make_room(self.consoles, console)) is not None:
             other.end()
             self.consoles.discard(other)
         until = None if seconds is None else clock.monotonic() + seconds
@@ -353,7 +353,10 @@ class Feed:
         """The latest runs of a job that pages show."""
         one = Context(self._database, consoles[0].namespace, connection=context.connection)
         page = await list_runs(one, RunFilter(job=job, skipped=True), limit=LATEST_RUNS)
-        self._tell(consoles, encoded("runs", LatestRuns(encode_id("j", job), page.items)))
+        event = encoded("runs", LatestRuns(encode_id("j", job), page.items))
+        if len(event) > LARGEST_ANSWER:  # their results are large
+            event = encoded("changed", Changed(kinds=["runs"], job_ids=[encode_id("j", job)]))
+        self._tell(consoles, event)
 
     async def _tell_lines(
         self, context: Context, consoles: list[Console], runs: list[int], since: datetime, at: datetime

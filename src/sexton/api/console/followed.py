@@ -5,9 +5,9 @@ to it, follow one list: when the feed tells of a change that concerns it, the an
 and is sent to them if it differs from the last one. So a console asks nothing while it is open, however often
 its list changes. A list is made anew at most every two seconds.
 
-What a caller can make this cost is bounded. Few lists are made at a time, fewer of one credential: the others
-wait, so those of other callers are made in time. Large answers are not kept here: a console is told that it
-has to ask for its list.
+What a caller can make this cost is bounded. Few lists are made at a time, fewer of one credential or scope:
+the others wait, so those of other callers are made in time. Large answers are not kept here: a console is
+told that it has to ask for its list.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sexton import clock
 from sexton.api.console.change import Kind, SeenChanges, encoded
 from sexton.api.console.open_console import Console
 from sexton.api.replay import StoredAnswer
-from sexton.api.security.gate import Gate
+from sexton.api.security.gate import Caller, Gate
 from sexton.errors import SextonError, Unavailable
 from sexton.model import encode_id
 from sexton.refusal import about
@@ -36,8 +36,8 @@ log = logging.getLogger("sexton.api")
 REST_SECONDS = 2.0
 # Addresses that a console may follow.
 MOST_ADDRESSES = 8
-# Lists that are made at a time, in all and of one credential: fewer than the places for all lists.
-AT_ONCE, OF_ONE = 4, 2
+# Lists that are made at a time, in all, of one credential and of one scope: fewer than places for all lists.
+AT_ONCE, OF_ONE, OF_SCOPE = 4, 2, 3
 # An answer that is sent, and all of them together: of a larger one only that it has changed.
 LARGEST_ANSWER, MOST_BYTES = 256 * 1024, 32 * 1024 * 1024
 JOB_SHOWN = re.compile(rb'"job_id":"(j_\w+)"')
@@ -57,10 +57,10 @@ class ListAnswer(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FollowedQuestion:
-    """What a console shows. `credential`: of its caller; `key`: all that the answer depends on; `kinds`: what
-    makes it old."""
+    """What a console shows to its caller. `key`: all that the answer depends on; `kinds`: what makes it
+    old."""
 
-    credential: str
+    caller: Caller
     address: str
     namespace: str
     key: Hashable
@@ -128,7 +128,7 @@ class FollowedList:
 
     async def _make(self) -> None:
         """On its own, so that no answer is kept while its list waits to be made again."""
-        async with self.lists.gate.place(self.question.credential):
+        async with self.lists.gate.place(self.question.caller):
             answer = await self.question.make()
         self._take(answer)
 
@@ -154,7 +154,7 @@ class FollowedLists:
 
     def __init__(self) -> None:
         self._lists: dict[Hashable, FollowedList] = {}
-        self.gate = Gate(AT_ONCE, OF_ONE)
+        self.gate = Gate(AT_ONCE, OF_ONE, of_scope=OF_SCOPE)
 
     def has_room(self, size: int) -> bool:
         """Whether an answer of this size is kept."""

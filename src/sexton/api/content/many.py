@@ -26,7 +26,7 @@ DAY_MINUTES = 24 * 60
 
 
 @operation(
-    routes.ACT_ON_CONTENT, answer=ItemTally,
+    routes.ACT_ON_CONTENT, heavy=True, answer=ItemTally,
     example={"action": "cancel", "filter": {"entity_type": "banner"}},
     answer_example={"matched": 4, "done": 4, "ids": ["c_1", "c_2", "c_5", "c_6"]},
 )  # fmt: skip
@@ -64,7 +64,7 @@ async def act_on_content(call: Call) -> Answer:
 
 
 @operation(
-    routes.ACT_ON_RELEASES, answer=ItemTally,
+    routes.ACT_ON_RELEASES, heavy=True, answer=ItemTally,
     example={"action": "move", "filter": {"ids": ["cr_1", "cr_2"]}, "days": 1},
     answer_example={"matched": 2, "done": 2, "ids": ["cr_1", "cr_2"]},
 )  # fmt: skip

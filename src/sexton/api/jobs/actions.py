@@ -40,7 +40,7 @@ UNDONE: dict[ActionName, JobStatus] = {
 
 
 @operation(
-    routes.ACT_ON_JOBS, answer=Tally,
+    routes.ACT_ON_JOBS, heavy=True, answer=Tally,
     example={"action": "pause", "filter": {"label": "team=billing"}, "reason": "the database moves"},
     answer_example={"matched": 41, "done": 40, "unchanged": 1},
 )  # fmt: skip

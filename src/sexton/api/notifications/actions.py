@@ -14,7 +14,7 @@ from sexton.notifications.read import chosen_by
 
 
 @operation(
-    routes.ACT_ON_NOTIFICATIONS, answer=ItemTally,
+    routes.ACT_ON_NOTIFICATIONS, heavy=True, answer=ItemTally,
     example={"action": "cancel", "filter": {"template_id": "reminder"}},
     answer_example={"matched": 2, "done": 2, "ids": ["n_1", "n_2"]},
 )  # fmt: skip

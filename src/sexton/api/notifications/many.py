@@ -43,7 +43,7 @@ RECIPIENT_WORKS: dict[str, Work] = {
 
 
 @operation(
-    campaign_routes.ACT_ON_CAMPAIGNS, answer=ItemTally,
+    campaign_routes.ACT_ON_CAMPAIGNS, heavy=True, answer=ItemTally,
     example={"action": "pause", "filter": {"status": "sending"}},
     answer_example={"matched": 3, "done": 3, "ids": ["k_1", "k_2", "k_5"]},
 )  # fmt: skip
@@ -67,7 +67,7 @@ async def act_on_campaigns(call: Call) -> Answer:
 
 
 @operation(
-    routes.ACT_ON_TEMPLATES, answer=ItemTally,
+    routes.ACT_ON_TEMPLATES, heavy=True, answer=ItemTally,
     example={"action": "delete", "filter": {"search": "old-"}},
     answer_example={"matched": 2, "done": 2, "ids": ["old-1", "old-2"]},
 )  # fmt: skip
@@ -98,7 +98,7 @@ async def act_on_templates(call: Call) -> Answer:
 
 
 @operation(
-    routes.ACT_ON_RECIPIENTS, answer=ItemTally,
+    routes.ACT_ON_RECIPIENTS, heavy=True, answer=ItemTally,
     example={"action": "erase", "filter": {"search": "test-"}, "dry_run": True},
     answer_example={
         "dry_run": True, "matched": 2,

@@ -13,7 +13,7 @@ from sexton.runs.tally import RunTally
 
 
 @operation(
-    routes.ACT_ON_RUNS, answer=RunTally,
+    routes.ACT_ON_RUNS, heavy=True, answer=RunTally,
     example={"action": "cancel", "filter": {"job": "send-weekly-report"}, "reason": "wrong month"},
     answer_example={"matched": 41, "done": 39, "requested": 2},
 )  # fmt: skip

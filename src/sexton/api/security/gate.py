@@ -1,7 +1,8 @@
 """Limits how many expensive requests run at a time: lists, previews and exports.
 
 They share the connections and the processor of the process with all other requests. So there are fewer places
-than connections, and one caller never gets all of them. A request without a place waits a while for one.
+than connections, and one caller never gets all of them; nor do all callers of one scope, such as the keys of
+one namespace. A request without a place waits a while for one.
 Exports have places of their own, since they last as long as their callers read: one part of each is in
 memory.
 """
@@ -12,13 +13,21 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NamedTuple
 
 from sexton.errors import SextonError
 
-# Places for all callers, and for one caller. A process has ten connections for requests.
-PLACES, PLACES_OF_ONE = 6, 3
-EXPORTS, EXPORTS_OF_ONE = 12, 3
+# Places for all callers, for one, and for all of one scope. A process has ten connections for requests.
+PLACES, PLACES_OF_ONE, PLACES_OF_SCOPE = 6, 3, 5
+EXPORTS, EXPORTS_OF_ONE, EXPORTS_OF_SCOPE = 12, 3, 9
 WAIT_SECONDS = 10.0
+
+
+class Caller(NamedTuple):
+    """Who shares what a process has: a credential, or an address; and its scope (`Principal.scope`)."""
+
+    name: str
+    scope: str = ""
 
 
 class Gate:
@@ -30,14 +39,17 @@ class Gate:
         of_one: int = PLACES_OF_ONE,
         wait_seconds: float = WAIT_SECONDS,
         *,
+        of_scope: int | None = None,
         what: str = "list or preview",
     ) -> None:
         self._what = what
         self._places = places
         self._of_one = of_one
+        self._of_scope = places if of_scope is None else of_scope
         self._wait_seconds = wait_seconds
-        self._inside: Counter[str] = Counter()
-        self._waiting: deque[tuple[str, asyncio.Future[None]]] = deque()
+        self._inside: Counter[Caller] = Counter()
+        self._scopes: Counter[str] = Counter()
+        self._waiting: deque[tuple[Caller, asyncio.Future[None]]] = deque()
 
     @property
     def taken(self) -> int:
@@ -48,10 +60,10 @@ class Gate:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def place(self, caller: str) -> AsyncIterator[None]:
+    async def place(self, caller: Caller) -> AsyncIterator[None]:
         """Hold a place for the block. Raises `too_many_lists` if none became free in time."""
         if self._has_room(caller):
-            self._inside[caller] += 1
+            self._enter(caller)
         else:
             await self._wait(caller)
         try:
@@ -59,7 +71,7 @@ class Gate:
         finally:
             self._leave(caller)
 
-    async def in_turn(self, parts: AsyncIterator[bytes], caller: str) -> AsyncIterator[bytes]:
+    async def in_turn(self, parts: AsyncIterator[bytes], caller: Caller) -> AsyncIterator[bytes]:
         """Read each part at a place; none is held while the caller reads it, however slowly. A stream that
         has begun waits for its place as long as necessary."""
         while True:
@@ -74,7 +86,7 @@ class Gate:
                 return
             yield part
 
-    async def _wait(self, caller: str) -> None:
+    async def _wait(self, caller: Caller) -> None:
         """Wait for a place. A caller that leaves gives its place to the first waiting caller that may have
         it."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -95,18 +107,33 @@ class Gate:
         finally:
             self._waiting = deque(each for each in self._waiting if each[1] is not mine)
 
-    def _leave(self, caller: str) -> None:
+    def _enter(self, caller: Caller) -> None:
+        self._inside[caller] += 1
+        self._scopes[caller.scope] += 1
+
+    def _leave(self, caller: Caller) -> None:
         self._inside[caller] -= 1
+        self._scopes[caller.scope] -= 1
         if not self._inside[caller]:
             del self._inside[caller]
+        if not self._scopes[caller.scope]:
+            del self._scopes[caller.scope]
         # Those with the fewest places come first: the many requests of one caller do not delay others.
-        for each, waiter in sorted(self._waiting, key=lambda one: self._inside[one[0]]):
+        for each, waiter in sorted(self._waiting, key=self._held):
             if not waiter.done() and self._has_room(each):
-                self._inside[each] += 1
+                self._enter(each)
                 waiter.set_result(None)
 
-    def _has_room(self, caller: str) -> bool:
-        return self.taken < self._places and self._inside[caller] < self._of_one
+    def _held(self, waiting: tuple[Caller, asyncio.Future[None]]) -> tuple[int, int]:
+        caller, _ = waiting
+        return self._scopes[caller.scope], self._inside[caller]
+
+    def _has_room(self, caller: Caller) -> bool:
+        return (
+            self.taken < self._places
+            and self._inside[caller] < self._of_one
+            and self._scopes[caller.scope] < self._of_scope
+        )
 
 
 async def until_end(parts: AsyncIterator[bytes], held: AsyncExitStack) -> AsyncIterator[bytes]:

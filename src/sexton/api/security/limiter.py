@@ -11,6 +11,7 @@ from typing import Any
 
 from litestar import Request
 
+from sexton.api.security.gate import Caller
 from sexton.api.security.guard import address_of
 from sexton.config import Settings
 from sexton.errors import SextonError
@@ -19,7 +20,8 @@ from sexton.security.rate import Buckets
 
 # The key in the state of a request of headers to add to its answer.
 ANSWER_HEADERS = "answer_headers"
-# Requests under way of one caller, and of all: fewer than connections. Beyond that each caller has its share.
+# Requests under way of one caller, and of all: fewer than connections. Beyond that each scope has its share,
+# and in it each caller.
 MOST_OF_ONE, MOST = 150, 400
 
 
@@ -30,7 +32,7 @@ class Limiter:
     def __init__(self, settings: Settings) -> None:
         self._callers = Buckets("caller", settings.api_rate)
         self._addresses = Buckets("address", settings.api_rate)
-        self._under_way: Counter[str] = Counter()
+        self._under_way: Counter[Caller] = Counter()
 
     def check(self, request: Request[Any, Any, Any], caller: Principal) -> None:
         """Raises `too_many_requests` if the caller has sent too many. The headers of the answer say how many
@@ -52,11 +54,12 @@ class Limiter:
             )
 
     @contextmanager
-    def under_way(self, caller: str) -> Iterator[None]:
+    def under_way(self, caller: Caller) -> Iterator[None]:
         """A request of this caller is under way for the block. Raises `too_many_under_way` if the caller has
-        too many, or more than its share while all callers together have too many."""
-        own, share = self._under_way[caller], MOST // len({*self._under_way, caller})
-        if own >= MOST_OF_ONE or (own >= share and self._under_way.total() >= MOST):
+        too many; or, while all callers together have too many, if its scope has its share of them and the
+        caller its share of that."""
+        own = self._under_way[caller]
+        if own >= MOST_OF_ONE or (self._under_way.total() >= MOST and self._has_share(caller)):
             raise SextonError(
                 "too_many_under_way",
                 f"{own} requests of this caller are under way, {self._under_way.total()} in all",
@@ -69,3 +72,9 @@ class Limiter:
             self._under_way[caller] -= 1
             if not self._under_way[caller]:
                 del self._under_way[caller]
+
+    def _has_share(self, caller: Caller) -> bool:
+        share = MOST // len({each.scope for each in (*self._under_way, caller)})
+        of_scope = {each: count for each, count in self._under_way.items() if each.scope == caller.scope}
+        own, callers = of_scope.get(caller, 0), len({*of_scope, caller})
+        return sum(of_scope.values()) >= share and own >= share // callers
