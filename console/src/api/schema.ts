@@ -364,6 +364,7 @@ export interface CampaignWave {
   sent: number
   failed: number
   left: number
+  cancelled: number
   state: string
   next_at: string | null
   waits_for: string | null

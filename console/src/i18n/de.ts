@@ -1547,6 +1547,10 @@ const de: Readonly<Record<string, string>> = {
   '{count} change': '{count} Änderung',
   '{count} changes': '{count} Änderungen',
   'It was changed since the calendar was drawn': 'Es wurde geändert, seit der Kalender gezeichnet wurde',
+  'Why it was cancelled': 'Warum sie abgebrochen wurde',
+  'Why it failed': 'Warum sie gescheitert ist',
+  'A variable is missing': 'Eine Variable fehlt',
+  'Add the variable {name}': 'Die Variable {name} hinzufügen',
 }
 
 export default de

@@ -8,7 +8,7 @@ import pytest
 
 from sexton.errors import NotFound
 from sexton.notifications.campaigns import progress
-from sexton.notifications.campaigns.campaign import create_campaign, pause, resume
+from sexton.notifications.campaigns.campaign import cancel, create_campaign, pause, resume
 from sexton.notifications.campaigns.progress import read_progress
 from sexton.postgres.transaction import Context
 from sexton.testing import Engine
@@ -30,6 +30,12 @@ async def test_waves_follow_the_zones(context: Context, engine: Engine) -> None:
         ("email", sent, 2 * len(ZONES))
     ]
     assert (shown.counted, shown.since) == (2 * len(ZONES), None)
+    await cancel(context, made.campaign_id)
+    await engine.advance(seconds=30)
+    over = (await read_progress(context, made.campaign_id)).waves
+    assert [wave.state for wave in over] == ["done" if state == "done" else "cancelled" for state in states]
+    assert {wave.left for wave in over} == {0}
+    assert sum(wave.cancelled for wave in over) == 2 * len(ZONES) - sent
 
 
 async def test_the_canary_and_what_was_done_to_it(context: Context, engine: Engine) -> None:

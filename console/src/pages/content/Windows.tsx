@@ -90,7 +90,7 @@ function Window({ window: each, place, now }: { window: Open; place: (at: string
     <li>
       <div className={classes.windowName}>
         <Link to={`/content/schedules/${each.id}`} className="link clip">{nameOf(each.entry)}</Link>
-        <span className="quiet clip">{each.entry.content_id}</span>
+        {each.entry.title && <span className="quiet clip">{each.entry.content_id}</span>}
       </div>
       <div className={classes.track}>
         {now >= 0 && now <= 100 && <span className={classes.nowMark} style={{ left: `${now}%` }} aria-hidden />}

@@ -36,7 +36,7 @@ export function Campaign() {
       {(campaign) => (
         <Page title={campaign.name} mark={<CampaignStatus status={campaign.status} />} crumbs={[{ to: '/notifications/campaigns', name: t('Campaigns') }]} about={campaign.description} actions={<Controls campaign={campaign} />}>
           {(campaign.reason || campaign.waits_for) && (
-            <Alert color={campaign.status === 'failed' ? 'red' : 'yellow'} title={campaign.reason ? (campaign.status === 'waiting' ? t('It waits for your decision') : t('Why it stands still')) : t('What its next messages wait for')}>
+            <Alert color={campaign.status === 'failed' ? 'red' : 'yellow'} title={campaign.reason ? (campaign.status === 'waiting' ? t('It waits for your decision') : campaign.status === 'cancelled' ? t('Why it was cancelled') : campaign.status === 'failed' ? t('Why it failed') : t('Why it stands still')) : t('What its next messages wait for')}>
               {campaign.reason ?? campaign.waits_for}
               {campaign.next_at && !campaign.reason && <> · <Time at={campaign.next_at} show="both" /></>}
             </Alert>
@@ -121,7 +121,7 @@ function Waves({ waves, check }: { waves: CampaignWave[]; check: CampaignCheck |
           <tbody>
             {waves.slice(0, MOST_WAVES).map((wave) => {
               const places = wave.canary ? [] : zonesAt(check, wave.at)
-              const done = wave.messages - wave.left
+              const done = wave.messages - wave.left - wave.cancelled
               return (
                 <tr key={`${wave.at}-${wave.canary}`}>
                   <td><Time at={wave.at} show="both" />{new Date(wave.at) > now && places.length === 1 && places[0]?.timezone !== zone && <div className="quiet">{shortly(new Date(wave.at), places[0]?.timezone ?? zone, now)} {t('there')}</div>}</td>
@@ -172,7 +172,7 @@ function Held({ shown, campaign }: { shown: CampaignProgress; campaign: Campaign
       {shown.holds.length === 0 && shown.events.length === 0 ? <Empty title={t('Nothing is held')} /> : (
         <ul className={classes.rows}>
           {shown.holds.map((hold) => <li key={hold.reason}><Status status="held" label={t(hold.reason)} /><Link className="link num" to={`/notifications/messages?status=held&campaign_id=${campaign.campaign_id}`}>{tn('{count} message', '{count} messages', hold.messages)}</Link></li>)}
-          {shown.events.toReversed().slice(0, 8).map((event) => <li key={event.at + event.kind}><Status status={event.kind === 'resumed' ? 'active' : event.kind === 'quota' ? 'held' : event.kind} label={t(event.kind)} /><span className="quiet clip">{[event.reason, event.by].filter(Boolean).join(' · ')}</span><Time at={event.at} /></li>)}
+          {shown.events.toReversed().slice(0, 8).map((event) => <li key={event.at + event.kind}><Status status={event.kind === 'resumed' ? 'active' : event.kind === 'quota' ? 'held' : event.kind} label={t(event.kind)} /><span className="quiet clip" title={event.reason ?? ''}>{[event.reason, event.by].filter(Boolean).join(' · ')}</span><Time at={event.at} /></li>)}
         </ul>
       )}
     </Panel>
@@ -210,7 +210,7 @@ function Controls({ campaign }: { campaign: CampaignView }) {
   const unclear = campaign.counts.unconfirmed
   const left = tn('{count} message is left', '{count} messages are left', campaign.counts.left)
   const question = (title: string, verb: string, effect: string, act: (reason: string | undefined) => Promise<unknown>, { destructive = false, undo }: { destructive?: boolean; undo?: 'pause' | 'resume' } = {}) => () =>
-    ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); if (undo) tellUndo(`${campaign.name}: ${verb}`, () => takeBack('campaigns', undo, [campaign.campaign_id], refresh)); await refresh() } })
+    ask({ title, object: campaign.name, effect: `${campaign.counts.total ? `${tn('{count} sent', '{count} sent', campaign.counts.sent)}, ${left}` : t('Its messages are not written yet')}. ${effect}`, verb, destructive, act: async (reason) => { await act(reason); if (undo) tellUndo(undo === 'resume' ? t('{name} is paused', { name: campaign.name }) : t('{name} goes on', { name: campaign.name }), () => takeBack('campaigns', undo, [campaign.campaign_id], refresh)); await refresh() } })
   return (
     <>
       {campaign.status === 'draft' && timed(campaign) && <Start campaign={campaign} refresh={refresh} />}

@@ -109,8 +109,8 @@ function Erase({ id }: { id: string }) {
   const erase = async (reason: string | undefined) => {
     const { rows } = await call('DELETE /recipients/{user_id}', { path: { user_id: id }, reason })
     tell(t('{name} is erased: {count} rows', { name: id, count: Object.values(rows).reduce((sum: number, count) => sum + Number(count), 0) }))
-    await queries.invalidateQueries({ queryKey: ['recipients'] })
     await navigate('/notifications/recipients')
+    await queries.invalidateQueries({ queryKey: ['recipients'] })
   }
   const question = async () => {
     try {

@@ -1,11 +1,11 @@
 /** A template: its texts by channel and language, shown as a recipient gets them while they are written, and a test. */
 import { Alert, Button, Group, Select, Tabs, Textarea, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { IconCheck, IconDeviceFloppy, IconSend } from '@tabler/icons-react'
+import { IconCheck, IconDeviceFloppy, IconPlus, IconSend } from '@tabler/icons-react'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link, useNavigate, useParams, useSearchParams } from 'react-router'
-import { call, page } from '@/api/client'
+import { ApiError, call, page } from '@/api/client'
 import type { NotificationView, RenderedView, TemplateView } from '@/api/schema'
 import { useSession } from '@/frame/session'
 import { number, t } from '@/i18n'
@@ -114,6 +114,10 @@ function Editor({ template, newer, setTyped }: { template: TemplateView | null; 
     clear()
     setTexts({ ...texts, [channel]: { ...texts[channel], [name]: text } })
   }
+  const declare = (name: string) => {
+    clear()
+    setRows([...rows, { name, type: 'string', default: '', sample: '', rest: {} }])
+  }
   const choose = (next: string | null) => {
     if (!next) return
     setLocale(next)
@@ -158,7 +162,7 @@ function Editor({ template, newer, setTyped }: { template: TemplateView | null; 
         </>
       )}
     >
-      {error !== null && <Alert color="red" p={0}><Failure error={error} /></Alert>}
+      {error !== null && <Alert color="red" p={0}><Refused error={error} declare={declare} /></Alert>}
       {newer && <Alert color="yellow" title={t('{name} has saved version {number} meanwhile', { name: newer.created_by, number: newer.version })}>{t('Saving yours makes it the latest; both are kept as versions.')} <Button variant="subtle" size="compact-sm" onClick={() => setTyped(false)}>{t('Drop mine, load what it is now')}</Button></Alert>}
       {older && <Alert color="yellow" title={t('This is version {number}; the latest is {latest}', { number: template.version, latest: template.latest_version })}>{t('Saving it makes its texts the latest again, language by language.')} <Link className="link" to={`/notifications/templates/${encodeURIComponent(template.template_id)}`}>{t('Show the latest')}</Link></Alert>}
       <Columns>
@@ -175,7 +179,7 @@ function Editor({ template, newer, setTyped }: { template: TemplateView | null; 
             {unreadable && <p className="bad" role="alert">{unreadable.field}: {unreadable.message}</p>}
           </Stack>
         </Panel>
-        <Preview id={id || 'new'} body={body} channel={channel} locale={locale} may={may} saved={template !== null && !changed} />
+        <Preview id={id || 'new'} body={body} channel={channel} locale={locale} may={may} saved={template !== null && !changed} declare={declare} />
       </Columns>
       {template && <Versions template={template} />}
       {trying && template && <Trial template={template} channel={channel} close={() => setTrying(false)} />}
@@ -189,7 +193,7 @@ function own(template: TemplateView | null, locale: string): Texts {
 }
 
 /** As a recipient gets it; what is not saved is rendered by the server, too, and kept nowhere. */
-function Preview({ id, body, channel, locale, may, saved }: { id: string; body: Texts | null | object; channel: string; locale: string; may: boolean; saved: boolean }) {
+function Preview({ id, body, channel, locale, may, saved, declare }: { id: string; body: Texts | null | object; channel: string; locale: string; may: boolean; saved: boolean; declare(name: string): void }) {
   const [wanted] = useDebouncedValue(JSON.stringify(body), 400)
   const [user, setUser] = useState('')
   const [who] = useDebouncedValue(user.trim(), 400)
@@ -205,9 +209,16 @@ function Preview({ id, body, channel, locale, may, saved }: { id: string; body: 
   const shown = has ? asked.data?.find((each) => each.channel === channel) : undefined
   return (
     <Panel title={t('As a recipient gets it')} right={<TextInput aria-label={t('As this recipient sees it')} placeholder={t('Recipient')} w={150} value={user} onChange={(event) => setUser(event.currentTarget.value)} />}>
-      {!has ? <p className="quiet">{t('There are no texts for this channel.')}</p> : asked.error ? <Failure error={asked.error} /> : shown ? <Rendered shown={shown} /> : <p className="quiet">{t('Loading')}…</p>}
+      {!has ? <p className="quiet">{t('There are no texts for this channel.')}</p> : asked.error ? <Refused error={asked.error} declare={declare} /> : shown ? <Rendered shown={shown} /> : <p className="quiet">{t('Loading')}…</p>}
     </Panel>
   )
+}
+
+/** A variable that a text uses and that is not among those of the template is added with one click. */
+function Refused({ error, declare }: { error: unknown; declare(name: string): void }) {
+  const name = error instanceof ApiError && error.code === 'undeclared_variable' ? error.field?.replace(/^variables\./, '') : undefined
+  if (!name) return <Failure error={error} />
+  return <><Failure error={error} title={t('A variable is missing')} /><Button variant="default" ml={42} mb="sm" leftSection={<IconPlus size={13} />} onClick={() => declare(name)}>{t('Add the variable {name}', { name })}</Button></>
 }
 
 export function Rendered({ shown }: { shown: RenderedView }) {

@@ -101,7 +101,7 @@ PROGRESS: dict[str, Any] = {
     "waves": [
         {
             "at": "2027-03-14T07:00:00Z", "canary": False, "messages": 8000, "sent": 5200, "failed": 3,
-            "left": 2790, "state": "sending", "next_at": None, "waits_for": None,
+            "left": 2790, "cancelled": 0, "state": "sending", "next_at": None, "waits_for": None,
         }
     ],
     "events": [

@@ -11,7 +11,9 @@ from datetime import datetime
 from typing import Annotated
 
 import msgspec
+from asyncpg import Record
 
+from sexton.notifications.campaigns.spec import CampaignStatus
 from sexton.notifications.campaigns.view import view
 from sexton.notifications.filter import campaign_number
 from sexton.postgres.transaction import Context, query
@@ -60,7 +62,8 @@ class CampaignWave(msgspec.Struct, frozen=True, kw_only=True):
     sent: Annotated[int, about("A provider has accepted them.")]
     failed: Annotated[int, about("Given up.")]
     left: Annotated[int, about("Still to be sent.")]
-    state: Annotated[str, about("done, sending, held or waiting.")]
+    cancelled: Annotated[int, about("Cancelled.")]
+    state: Annotated[str, about("done, cancelled with its campaign, sending, held or waiting.")]
     next_at: Annotated[datetime | None, about("When Sexton checks its next messages.")] = None
     waits_for: Annotated[str | None, about("What they wait for.")] = None
 
@@ -92,7 +95,7 @@ class CampaignProgress(msgspec.Struct, frozen=True, kw_only=True):
 @query
 async def read_progress(context: Context, ref: str) -> CampaignProgress:
     number = campaign_number(ref)
-    await view(context, number)
+    campaign = await view(context, number)
     waves = await context.fetch("campaigns/list_waves", limit=MOST_WAVES, campaign_id=number)
     counts = await context.fetch("campaigns/list_pace", most=MOST_MESSAGES, campaign_id=number)
     events = await context.fetch("campaigns/list_events", limit=MOST_EVENTS, campaign_id=number)
@@ -120,14 +123,11 @@ async def read_progress(context: Context, ref: str) -> CampaignProgress:
                 messages=row["messages"],
                 sent=row["sent"],
                 failed=row["failed"],
-                left=max(0, row["messages"] - row["sent"] - row["failed"] - row["others"]),
-                state="done"
-                if row["done"]
-                else "sending"
-                if row["open"]
-                else "held"
-                if row["wait_reason"]
-                else "waiting",
+                left=max(
+                    0, row["messages"] - row["sent"] - row["failed"] - row["others"] - row["cancelled"]
+                ),
+                cancelled=row["cancelled"],
+                state=_state(row, campaign.status),
                 next_at=row["next_at"],
                 waits_for=row["wait_reason"],
             )
@@ -140,6 +140,14 @@ async def read_progress(context: Context, ref: str) -> CampaignProgress:
             for row in events
         ],
     )
+
+
+def _state(wave: Record, campaign: str) -> str:
+    if wave["done"]:
+        return "cancelled" if wave["cancelled"] and campaign == CampaignStatus.CANCELLED else "done"
+    if wave["open"]:
+        return "sending"
+    return "held" if wave["wait_reason"] else "waiting"
 
 
 def _kind(status: str) -> str:
