@@ -439,3 +439,15 @@ def test_a_form_is_sent_once(visit: Visit, server: Server) -> None:
     dialog.get_by_role("button", name="Make the key").dblclick()
     expect(page.get_by_text("Copy it now: it is shown once")).to_be_visible()
     assert [each["name"] for each in ask(server, "GET", "/keys")] == ["deploy"]
+
+
+def test_a_page_that_was_never_loaded_comes_when_the_connection_is_back(visit: Visit, server: Server) -> None:
+    page = visit.open("/jobs")
+    expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
+    visit.context.set_offline(True)
+    expect(page.get_by_text("The connection to the server is lost")).to_be_visible()
+    page.get_by_role("link", name="Queues and workers").click()
+    expect(page.get_by_role("heading", name="The server cannot be reached")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Pages")).to_be_visible()  # the way to other pages stays
+    visit.context.set_offline(False)
+    expect(page.get_by_role("heading", name="Queues and workers")).to_be_visible()

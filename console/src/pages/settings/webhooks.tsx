@@ -24,6 +24,8 @@ import { addressOf, EVENT_NAMES, EVENTS, sampleLetter, sampleNotice, targetOf, t
 import classes from './Settings.module.css'
 
 const LATEST = 10
+/** No change is recorded when a dead letter has arrived. */
+const LOOK_MS = 5000
 
 export function Webhooks() {
   return <Stack><DeadLetters /><Notices /></Stack>
@@ -60,7 +62,7 @@ function DeadLetters() {
   const may = session.may('editor')
   const asked = useQuery({ queryKey: ['webhooks', 'dead'], queryFn: () => call('GET /dead/target', {}) })
   const target = asked.data?.target ?? null
-  const letters = useQuery({ queryKey: ['dead', 'delivered'], queryFn: () => page('GET /dead', { query: { limit: LATEST } }), enabled: target !== null })
+  const letters = useQuery({ queryKey: ['dead', 'delivered'], queryFn: () => page('GET /dead', { query: { limit: LATEST } }), enabled: target !== null, refetchInterval: LOOK_MS })
   const refresh = () => queries.invalidateQueries({ queryKey: ['webhooks', 'dead'] })
   const set = async (wanted: Record<string, unknown> | null, reason?: string) => {
     await call('PUT /dead/target', { body: { target: wanted }, reason })
