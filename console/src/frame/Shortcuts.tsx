@@ -62,8 +62,8 @@ export function Shortcuts({ open, close }: { open: boolean; close: () => void })
     <Dialog opened={open} onClose={close} title={<strong>{t('Keys')}</strong>} size="lg">
       <div className={classes.columns}>
         <Keys title={t('Everywhere')} rows={general} />
-        <Keys title={t('Go to')} rows={PLACES.map((place) => [['g', place.key], t(place.name)])} />
         <Keys title={t('In lists and calendars')} rows={table} />
+        <Keys title={t('Go to')} rows={PLACES.map((place) => [['g', place.key], t(place.name)])} />
       </div>
     </Dialog>
   )

@@ -70,7 +70,7 @@ function IntervalBuilder({ value, onChange }: { value: string; onChange(text: st
 function RecurrenceBuilder({ value, onChange, zone }: { value: string; onChange(text: string): void; zone: string }) {
   const read = recurrenceOf(value)
   const rule = read ?? FIRST_RULE
-  const later = dayOf(new Date(Date.now() + 90 * 86_400_000), zone)
+  const later = dayOf(new Date(Date.now() + 365 * 86_400_000), zone)
   const change = (next: Partial<Recurrence>) => onChange(recurrenceText({ ...rule, ...next }))
   const names: Record<string, string> = { MO: t('Mon'), TU: t('Tue'), WE: t('Wed'), TH: t('Thu'), FR: t('Fri'), SA: t('Sat'), SU: t('Sun') }
   const monthly = rule.frequency === 'MONTHLY' || rule.frequency === 'YEARLY'
@@ -92,7 +92,7 @@ function RecurrenceBuilder({ value, onChange, zone }: { value: string; onChange(
           {rule.weekday
             ? <Select aria-label={t('Day of the week')} w={110} allowDeselect={false} value={rule.weekday.day} onChange={(next) => change({ weekday: { place: rule.weekday?.place ?? 1, day: next ?? 'MO' } })} data={DAYS.map((value) => ({ value, label: names[value] ?? value }))} />
             : <NumberInput aria-label={t('On day')} min={-31} max={31} w={90} value={rule.monthDay ?? ''} onChange={(next) => change({ monthDay: Number(next) || null })} />}
-          {!rule.weekday && <span className="quiet">{t('-1: the last')}</span>}
+          {!rule.weekday && <span className="quiet" style={{ fontSize: 12, lineHeight: '30px' }}>{t('-1: the last')}</span>}
         </Group>
       )}
       {rule.frequency === 'WEEKLY' && (

@@ -81,7 +81,7 @@ function Marks({ runs, zone }: { runs: RunView[]; zone: string | null | undefine
     <span className={classes.marks} role="group" aria-label={`${tn('last {count} run', 'last {count} runs', runs.length)}, ${tn('{count} failed', '{count} failed', failed)}`}>
       {runs.map((run, index) => {
         const label = `${stateName(run.status)}${run.reason ? `: ${t(run.reason)}` : ''} · ${shortly(new Date(run.scheduled_at), shown, now, true)} ${abbreviation(shown, new Date(run.scheduled_at))} · ${duration(secondsOf(run))}`
-        const mark = <i data-tone={toneOf(run.status)} data-late={(run.late_seconds ?? 0) >= 1 || undefined} style={{ height: `${heights[index] ?? 30}%` }} />
+        const mark = <i data-tone={toneOf(run.status)} style={{ height: `${heights[index] ?? 30}%` }} />
         return (
           <Tooltip key={runKey(run)} label={label} openDelay={0}>
             {run.run_id ? <Link to={`/runs/${run.run_id}`} aria-label={label} tabIndex={-1}>{mark}</Link> : <span>{mark}</span>}

@@ -21,6 +21,7 @@ describe('the last runs in numbers', () => {
     const again = { ...(run('success', 1, 3600) as object), trigger: 'redrive' } as never
     expect(summaryOf([run('dead', 1, 0.02), again]).late95).toBe(0.02)
     expect(summaryOf([again]).late95).toBeNull()
+    expect(summaryOf([{ ...(run('success', 1, 200_000) as object), trigger: 'backfill' } as never]).late95).toBeNull()
   })
 
   it('shows a slow run higher, and alike ones alike', () => {

@@ -31,9 +31,13 @@ export function summaryOf(runs: Ended[]): Summary {
   const ended = runs.filter((run) => run.status === 'success' || BAD.has(run.status))
   const succeeded = ended.filter((run) => run.status === 'success').length
   const took = ended.flatMap((run) => secondsOf(run) ?? [])
-  // A dead run that was made again has the time of the one that died: how long it lay there is not lateness.
-  const late = runs.flatMap((run) => (run.trigger === 'redrive' ? [] : (run.late_seconds ?? [])))
+  const late = runs.flatMap((run) => (isLaterOnPurpose(run) ? [] : (run.late_seconds ?? [])))
   return { runs: ended.length, succeeded, rate: ended.length ? succeeded / ended.length : null, p50: percentile(took, 0.5), p95: percentile(took, 0.95), late95: percentile(late, 0.95) }
+}
+
+/** A dead run that was made again has the time of the one that died, and one of a backfill a time that is long over: how long ago that was is not lateness. */
+export function isLaterOnPurpose({ trigger }: Pick<RunView, 'trigger'>): boolean {
+  return trigger === 'redrive' || trigger === 'backfill'
 }
 
 /** Heights of bars in percent: on a scale of logarithms, as a slow run may take a thousand times as long. */

@@ -7,6 +7,7 @@ import { toldBy } from '@/parts/error'
 import { duration } from '@/parts/instant'
 import { Status } from '@/parts/Status'
 import { Time } from '@/parts/Time'
+import { isLaterOnPurpose } from '../job/figures'
 import classes from './Runs.module.css'
 
 export function runKey(run: RunView): string {
@@ -46,7 +47,7 @@ export function runColumns({ job = true, zone }: { job?: boolean; zone?: string 
       meta: { hide: 'sm', width: job ? 138 : 102 },
     },
     { id: 'scheduled', header: () => t('Scheduled'), cell: ({ row: { original: run } }) => <Time at={run.scheduled_at} zone={zone} show="both" seconds />, meta: { width: job ? 212 : 206, narrow: 80 } },
-    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: job ? 86 : 72 } },
+    { id: 'late', header: () => t('Late by'), cell: ({ row: { original: run } }) => <span className={(run.late_seconds ?? 0) >= 1 && !isLaterOnPurpose(run) ? 'warn num' : 'quiet num'}>{duration(run.late_seconds)}</span>, meta: { align: 'right', hide: 'md', width: job ? 86 : 72 } },
     { id: 'took', header: () => t('Took'), cell: ({ row: { original: run } }) => <span className="num">{took(run)}</span>, meta: { align: 'right', hide: 'sm', width: job ? 82 : 70 } },
     {
       id: 'why',
