@@ -29,7 +29,7 @@ from sexton.api.replay import StoredAnswer, check_key, fingerprint, once
 from sexton.api.request_id import request_id_of
 from sexton.api.request_source import reason_of, source_of
 from sexton.api.route import Query, Route
-from sexton.api.security.gate import Caller, until_end
+from sexton.api.security.gate import RequestCaller, until_end
 from sexton.api.security.guard import JSON_TYPES, address_of, check_content_type
 from sexton.api.services import WRONG_SIGN_INS, Services
 from sexton.api.shared import accepted_age
@@ -357,9 +357,9 @@ def depends_on(call: Call) -> Hashable:
     return call.operation.name, scope["path"], scope["query_string"], rights
 
 
-def caller_of(call: Call) -> Caller:
+def caller_of(call: Call) -> RequestCaller:
     """Whose places and shares the call takes."""
-    return Caller(call.caller.credential or address_of(call.request), call.caller.scope)
+    return RequestCaller(call.caller.credential or address_of(call.request), call.caller.scope)
 
 
 async def _respond_at_gate(call: Call) -> Response[Any]:

@@ -15,7 +15,7 @@ from sexton.api.console.change import Kind, SeenChanges
 from sexton.api.console.followed import FollowedLists, FollowedQuestion
 from sexton.api.console.open_console import Console
 from sexton.api.replay import StoredAnswer
-from sexton.api.security.gate import Caller
+from sexton.api.security.gate import RequestCaller
 from sexton.api.shared import SharedAnswers
 from sexton.config import Settings
 from sexton.errors import SextonError, Unavailable
@@ -54,7 +54,7 @@ def question(
     credential: str = "key:1",
 ) -> FollowedQuestion:
     return FollowedQuestion(
-        Caller(credential, credential), "/api/v1/jobs", namespace, key, frozenset(kinds), maker
+        RequestCaller(credential, credential), "/api/v1/jobs", namespace, key, frozenset(kinds), maker
     )
 
 

@@ -15,7 +15,7 @@ import pytest
 from sexton.api import services
 from sexton.api.application import operations
 from sexton.api.security import gate as gates
-from sexton.api.security.gate import Caller, Gate
+from sexton.api.security.gate import Gate, RequestCaller
 from sexton.api.security.limiter import MOST, MOST_OF_ONE, Limiter
 from sexton.config import Settings
 from sexton.errors import SextonError
@@ -104,7 +104,7 @@ async def test_a_gate_lets_so_many_in_of_one_and_of_all() -> None:
     gate, open_, told = Gate(places=3, of_one=2), asyncio.Event(), list[str]()
 
     async def read(caller: str) -> None:
-        async with gate.place(Caller(caller)):
+        async with gate.place(RequestCaller(caller)):
             told.append(caller)
             await open_.wait()
 
@@ -120,12 +120,12 @@ async def test_a_gate_lets_so_many_in_of_one_and_of_all() -> None:
 
 async def test_who_finds_no_place_is_told_so() -> None:
     gate = Gate(places=1, of_one=1, wait_seconds=0.01)
-    async with gate.place(Caller("a")):
+    async with gate.place(RequestCaller("a")):
         with pytest.raises(SextonError, match="1 in all") as refused:
-            async with gate.place(Caller("b")):
+            async with gate.place(RequestCaller("b")):
                 pass
     assert refused.value.code == "too_many_lists"
-    async with gate.place(Caller("b")):
+    async with gate.place(RequestCaller("b")):
         assert gate.taken == 1
 
 
@@ -216,13 +216,13 @@ async def test_what_has_begun_waits_for_its_place() -> None:
         yield b"2"
 
     async def read() -> None:
-        async for part in gate.in_turn(parts(), Caller("a")):
+        async for part in gate.in_turn(parts(), RequestCaller("a")):
             told.append(part)
 
-    async with gate.place(Caller("a")):
+    async with gate.place(RequestCaller("a")):
         reading = asyncio.create_task(read())
         with pytest.raises(SextonError, match="no place for another export"):
-            async with gate.place(Caller("a")):
+            async with gate.place(RequestCaller("a")):
                 pass
         assert not told
     await reading
@@ -288,7 +288,7 @@ def test_callers_share_what_all_may_have_under_way() -> None:
 
     def admitted(caller: str) -> bool:
         try:
-            held.enter_context(limiter.under_way(Caller(caller)))
+            held.enter_context(limiter.under_way(RequestCaller(caller)))
         except SextonError:
             return False
         return True
@@ -309,7 +309,7 @@ def test_the_keys_of_one_namespace_leave_others_their_share() -> None:
 
     def admitted(caller: str, scope: str) -> bool:
         try:
-            held.enter_context(limiter.under_way(Caller(caller, scope)))
+            held.enter_context(limiter.under_way(RequestCaller(caller, scope)))
         except SextonError:
             return False
         return True
@@ -324,13 +324,13 @@ def test_the_keys_of_one_namespace_leave_others_their_share() -> None:
 
 async def test_the_keys_of_one_namespace_leave_others_a_place() -> None:
     gate = Gate(places=3, of_one=1, wait_seconds=0.01, of_scope=2)
-    async with gate.place(Caller("a", "ash")), gate.place(Caller("b", "ash")):
+    async with gate.place(RequestCaller("a", "ash")), gate.place(RequestCaller("b", "ash")):
         with pytest.raises(SextonError, match="2 in all"):
-            async with gate.place(Caller("c", "ash")):
+            async with gate.place(RequestCaller("c", "ash")):
                 pass
-        async with gate.place(Caller("t", "oak")):
+        async with gate.place(RequestCaller("t", "oak")):
             assert gate.taken == 3
-    async with gate.place(Caller("c", "ash")):
+    async with gate.place(RequestCaller("c", "ash")):
         assert gate.taken == 1
 
 

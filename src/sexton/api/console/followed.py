@@ -26,7 +26,7 @@ from sexton import clock
 from sexton.api.console.change import Kind, SeenChanges, encoded
 from sexton.api.console.open_console import Console
 from sexton.api.replay import StoredAnswer
-from sexton.api.security.gate import Caller, Gate
+from sexton.api.security.gate import Gate, RequestCaller
 from sexton.errors import SextonError, Unavailable
 from sexton.model import encode_id
 from sexton.refusal import about
@@ -60,7 +60,7 @@ class FollowedQuestion:
     """What a console shows to its caller. `key`: all that the answer depends on; `kinds`: what makes it
     old."""
 
-    caller: Caller
+    caller: RequestCaller
     address: str
     namespace: str
     key: Hashable

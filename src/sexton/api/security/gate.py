@@ -23,7 +23,7 @@ EXPORTS, EXPORTS_OF_ONE, EXPORTS_OF_SCOPE = 12, 3, 9
 WAIT_SECONDS = 10.0
 
 
-class Caller(NamedTuple):
+class RequestCaller(NamedTuple):
     """Who shares what a process has: a credential, or an address; and its scope (`Principal.scope`)."""
 
     name: str
@@ -47,9 +47,9 @@ class Gate:
         self._of_one = of_one
         self._of_scope = places if of_scope is None else of_scope
         self._wait_seconds = wait_seconds
-        self._inside: Counter[Caller] = Counter()
+        self._inside: Counter[RequestCaller] = Counter()
         self._scopes: Counter[str] = Counter()
-        self._waiting: deque[tuple[Caller, asyncio.Future[None]]] = deque()
+        self._waiting: deque[tuple[RequestCaller, asyncio.Future[None]]] = deque()
 
     @property
     def taken(self) -> int:
@@ -60,7 +60,7 @@ class Gate:
         return len(self._waiting)
 
     @asynccontextmanager
-    async def place(self, caller: Caller) -> AsyncIterator[None]:
+    async def place(self, caller: RequestCaller) -> AsyncIterator[None]:
         """Hold a place for the block. Raises `too_many_lists` if none became free in time."""
         if self._has_room(caller):
             self._enter(caller)
@@ -71,7 +71,7 @@ class Gate:
         finally:
             self._leave(caller)
 
-    async def in_turn(self, parts: AsyncIterator[bytes], caller: Caller) -> AsyncIterator[bytes]:
+    async def in_turn(self, parts: AsyncIterator[bytes], caller: RequestCaller) -> AsyncIterator[bytes]:
         """Read each part at a place; none is held while the caller reads it, however slowly. A stream that
         has begun waits for its place as long as necessary."""
         while True:
@@ -86,7 +86,7 @@ class Gate:
                 return
             yield part
 
-    async def _wait(self, caller: Caller) -> None:
+    async def _wait(self, caller: RequestCaller) -> None:
         """Wait for a place. A caller that leaves gives its place to the first waiting caller that may have
         it."""
         mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -107,11 +107,11 @@ class Gate:
         finally:
             self._waiting = deque(each for each in self._waiting if each[1] is not mine)
 
-    def _enter(self, caller: Caller) -> None:
+    def _enter(self, caller: RequestCaller) -> None:
         self._inside[caller] += 1
         self._scopes[caller.scope] += 1
 
-    def _leave(self, caller: Caller) -> None:
+    def _leave(self, caller: RequestCaller) -> None:
         self._inside[caller] -= 1
         self._scopes[caller.scope] -= 1
         if not self._inside[caller]:
@@ -124,11 +124,11 @@ class Gate:
                 self._enter(each)
                 waiter.set_result(None)
 
-    def _held(self, waiting: tuple[Caller, asyncio.Future[None]]) -> tuple[int, int]:
+    def _held(self, waiting: tuple[RequestCaller, asyncio.Future[None]]) -> tuple[int, int]:
         caller, _ = waiting
         return self._scopes[caller.scope], self._inside[caller]
 
-    def _has_room(self, caller: Caller) -> bool:
+    def _has_room(self, caller: RequestCaller) -> bool:
         return (
             self.taken < self._places
             and self._inside[caller] < self._of_one

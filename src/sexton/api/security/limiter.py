@@ -11,7 +11,7 @@ from typing import Any
 
 from litestar import Request
 
-from sexton.api.security.gate import Caller
+from sexton.api.security.gate import RequestCaller
 from sexton.api.security.guard import address_of
 from sexton.config import Settings
 from sexton.errors import SextonError
@@ -32,7 +32,7 @@ class Limiter:
     def __init__(self, settings: Settings) -> None:
         self._callers = Buckets("caller", settings.api_rate)
         self._addresses = Buckets("address", settings.api_rate)
-        self._under_way: Counter[Caller] = Counter()
+        self._under_way: Counter[RequestCaller] = Counter()
 
     def check(self, request: Request[Any, Any, Any], caller: Principal) -> None:
         """Raises `too_many_requests` if the caller has sent too many. The headers of the answer say how many
@@ -54,7 +54,7 @@ class Limiter:
             )
 
     @contextmanager
-    def under_way(self, caller: Caller) -> Iterator[None]:
+    def under_way(self, caller: RequestCaller) -> Iterator[None]:
         """A request of this caller is under way for the block. Raises `too_many_under_way` if the caller has
         too many; or, while all callers together have too many, if its scope has its share of them and the
         caller its share of that."""
@@ -73,7 +73,7 @@ class Limiter:
             if not self._under_way[caller]:
                 del self._under_way[caller]
 
-    def _has_share(self, caller: Caller) -> bool:
+    def _has_share(self, caller: RequestCaller) -> bool:
         share = MOST // len({each.scope for each in (*self._under_way, caller)})
         of_scope = {each: count for each, count in self._under_way.items() if each.scope == caller.scope}
         own, callers = of_scope.get(caller, 0), len({*of_scope, caller})
