@@ -104,6 +104,30 @@ class Proxy(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+class Stranger(Proxy):
+    """A web server that is not Sexton, such as another one on its port."""
+
+    def do_GET(self) -> None:
+        self.send_error(404)
+
+
+def test_a_server_that_is_not_sexton_is_named() -> None:
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            url = f"http://127.0.0.1:{server.server_port}"
+            with Client(url, key="x") as client:
+                for ask in (client.get, lambda path: list(client.parts(path))):
+                    with pytest.raises(NotFound) as refused:
+                        ask("/jobs")
+                    assert refused.value.hint is not None
+                    assert f"{url} may not be Sexton" in refused.value.hint
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_an_error_of_a_proxy_is_told_as_what_it_is() -> None:
     with HTTPServer(("127.0.0.1", 0), Proxy) as server:
         thread = Thread(target=server.serve_forever)

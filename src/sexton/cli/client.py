@@ -32,6 +32,8 @@ PREFIX = "/api/v1"
 DEFAULT_URL = "http://127.0.0.1:7390"
 NOTE = "up.json"
 TRIES = 3
+# The code of an answer that is no problem of the API: it comes from another program.
+NO_PROBLEM = "bad_answer"
 # Characters that stay as they are in a percent-encoded header.
 PLAIN = " !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
@@ -112,7 +114,8 @@ class Client:
             connection.request("GET", _target(path, query), headers=self._headers())
             response = connection.getresponse()
             if response.status >= 400:
-                raise error_of(response.status, _decoded(response.getheader("content-type"), response.read()))
+                answer = _decoded(response.getheader("content-type"), response.read())
+                raise self._refused(response.status, answer)
             while part := response.read1(65_536):
                 yield part
         except (OSError, http.client.HTTPException) as error:
@@ -151,7 +154,7 @@ class Client:
         status, received, content = self._send(method, _target(path, query or {}), data, sent)
         answer = _decoded(received.get("content-type"), content)
         if status >= 400 and status not in accept:
-            raise error_of(status, answer)
+            raise self._refused(status, answer)
         return answer, received
 
     def _headers(self) -> dict[str, str]:
@@ -186,6 +189,12 @@ class Client:
         parts = _parts(self.url)
         kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
         return kind(parts.hostname or "", parts.port, timeout=self._timeout)
+
+    def _refused(self, status: int, answer: Any) -> SextonError:
+        error = error_of(status, answer)
+        if error.code == NO_PROBLEM and status < 500:  # those come from proxies before it
+            error.hint = f"{self.url} may not be Sexton: set SEXTON_URL to the address that sexton up printed"
+        return error
 
     def _unreachable(self, error: Exception) -> Unavailable:
         if isinstance(error, TimeoutError):
@@ -278,7 +287,7 @@ def path_of(route: Route, *path: str) -> str:
 def error_of(status: int, answer: Any) -> SextonError:
     """The exception for an error of the API."""
     problem = answer if isinstance(answer, dict) else {}
-    code = problem.get("code", "bad_answer")
+    code = problem.get("code", NO_PROBLEM)
     message = problem.get("detail", f"the server answered with status {status}")
     hint = problem.get("hint")
     if candidates := problem.get("candidates"):
