@@ -238,6 +238,14 @@ def test_up_and_down(running: Running, data: Path) -> None:
     assert second.returncode == 0
     assert f"already running on {data}: process {running.process.pid}, {address}" in second.stdout
     assert f"sexton stop --data {data}  stops it\n" in second.stdout
+    other = subprocess.run(
+        [str(INSTALLED), "up", "--data", str(data), "--app", "reports:app", "--workers", "3"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (other.returncode, other.stdout) == (1, second.stdout)
+    assert "no effect on the one that is running: --app, --workers\n" in other.stderr
 
     assert running.interrupt() == 0
     assert running.children() == {}

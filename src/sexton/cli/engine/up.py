@@ -84,6 +84,14 @@ def up(
             f"  {shows:<{width}}  shows how it is\n"
             f"  {stops:<{width}}  stops it"
         )
+        chosen = {**given, "roles": roles, "shards": shards, "data": None, "database_url": None}
+        if ignored := [f"--{name.replace('_', '-')}" for name, value in chosen.items() if value is not None]:
+            print(
+                f"sexton: these options have no effect on the one that is running: {', '.join(ignored)}\n"
+                "  stop it, and start again",
+                file=sys.stderr,
+            )
+            return NOT_DONE
     else:
         logging.getLogger("sexton").info("stopped")  # print would fail if the terminal is gone
     return DONE
