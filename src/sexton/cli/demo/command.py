@@ -55,6 +55,7 @@ def demo(
         made = with_database(None, directory, _fill)
         if made:
             print(f"{counted(made, 'job')} with their history, dead letters, content and a campaign made")
+            print("Some of them fail on purpose: their errors are shown below, too")
         other = asyncio.run(
             supervise(settings, given=given, announce=lambda running, link: announce(running, settings, link))
         )
