@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from sexton.model import decode_id
 from tests.cli.server import Server
 from tests.console.conftest import PATIENCE_MS, Visit, ask
+from tests.runs.rows import MINUTE, NOON
 from tests.runs.test_dead_letters import bury
 
 pytestmark = pytest.mark.servers
@@ -20,7 +21,7 @@ def test_a_group_is_discarded_without_those_that_died_otherwise(visit: Visit, se
     job = decode_id("j", made["job_id"])
     assert job is not None
     for run, reason in enumerate(("exhausted", "exhausted", "poison"), start=1_000_000):
-        server.run(bury(server.database, job, run, reason=reason))
+        server.run(bury(server.database, job, run, reason=reason, died_at=NOON))
     page = visit.open("/dead")
     groups = page.get_by_role("article")
     expect(groups).to_have_count(2)
@@ -42,8 +43,8 @@ def test_letters_are_listed_from_either_end(visit: Visit, server: Server) -> Non
     made = ask(server, "POST", "/jobs", {"name": "hourly", "schedule": "0 * * * *"})
     job = decode_id("j", made["job_id"])
     assert job is not None
-    for run in (1_000_000, 1_000_001):
-        server.run(bury(server.database, job, run))
+    for run in range(2):
+        server.run(bury(server.database, job, 1_000_000 + run, died_at=NOON + run * MINUTE))
     latest, oldest = (letter["run_id"] for letter in ask(server, "GET", "/dead"))
     page = visit.open("/dead?tab=letters")
     rows = page.locator("tbody tr[data-row]")

@@ -41,9 +41,9 @@ def test_a_long_log_is_read_to_its_end(visit: Visit, server: Server) -> None:
     server.run(write_log(server, number, LOG_LINES + MORE))
     page = visit.open(f"/runs/{run}")
     log = page.get_by_role("log")
-    expect(page.get_by_text(f"{LOG_LINES:,} lines or more")).to_be_visible()
-    expect(log.get_by_text(f"line {LOG_LINES + MORE}", exact=True)).to_have_count(0)
+    expect(page.get_by_text("lines or more")).to_be_visible()
     log.get_by_role("button", name="Show more").click()
+    # Also what came by itself meanwhile is there once.
     expect(log.get_by_text(f"line {LOG_LINES + MORE}", exact=True)).to_have_count(1)
     expect(page.get_by_text(f"{LOG_LINES + MORE:,} lines", exact=True)).to_be_visible()
     expect(log.get_by_role("button", name="Show more")).to_have_count(0)

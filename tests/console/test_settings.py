@@ -142,6 +142,8 @@ def test_a_secret_goes_in_and_never_comes_out(visit: Visit, server: Server) -> N
             dialog.get_by_role("textbox", name="Name").fill("smtp")
             dialog.get_by_role("textbox", name="Goes to").fill("smtp.example.com")
         dialog.get_by_role("textbox", name="Value").fill(value)
+        if value == "second-value":
+            dialog.get_by_role("textbox", name="Reason").fill("it was in a log")
         dialog.get_by_role("button", name="Store" if value == "first-value" else "Replace").click()
         expect(dialog).to_be_hidden()
     expect(page.get_by_role("cell", name="smtp.example.com")).to_be_visible()
@@ -149,3 +151,4 @@ def test_a_secret_goes_in_and_never_comes_out(visit: Visit, server: Server) -> N
         assert value not in page.content()
     (secret,) = ask(server, "GET", "/secrets")
     assert secret["hosts"] == ["smtp.example.com"]
+    assert ask(server, "GET", "/audit?action=secret.set")[0]["reason"] == "it was in a log"

@@ -142,9 +142,9 @@ class DeadQuery(Query, frozen=True, kw_only=True):
     job: Annotated[str | None, Meta(description="Only letters of this job: its id or name.")] = None
     error_group: Annotated[str | None, Meta(description="Only letters with this cause.")] = None
     reason: Annotated[DeadReason | None, Meta(description="Only letters that died like this.")] = None
-    sort: Annotated[DeadSort, Meta(description="The latest first, or with `died_at` the oldest.")] = (
-        "-died_at"
-    )
+    sort: Annotated[
+        DeadSort, Meta(description="The order: the latest first, or with `died_at` the oldest.")
+    ] = "-died_at"
     limit: Limit = 50
     cursor: Cursor = None
 

@@ -123,9 +123,7 @@ async def read_progress(context: Context, ref: str) -> CampaignProgress:
                 messages=row["messages"],
                 sent=row["sent"],
                 failed=row["failed"],
-                left=max(
-                    0, row["messages"] - row["sent"] - row["failed"] - row["others"] - row["cancelled"]
-                ),
+                left=max(0, row["messages"] - row["sent"] - row["failed"] - row["others"] - row["cancelled"]),
                 cancelled=row["cancelled"],
                 state=_state(row, campaign.status),
                 next_at=row["next_at"],
