@@ -50,9 +50,8 @@ def test_a_long_log_is_read_to_its_end(visit: Visit, server: Server) -> None:
 
 
 def test_a_run_that_waits_is_cancelled_and_run_again(visit: Visit, server: Server) -> None:
-    job = {"name": "hello", "schedule": "@yearly", "target": {"handler": "sexton.log"}}
-    ask(server, "POST", "/jobs", job)
-    ask(server, "POST", "/queues/default/pause", {})
+    # No worker has its handler.
+    ask(server, "POST", "/jobs", {"name": "hello", "schedule": "@yearly", "target": {"handler": "x"}})
     run = ask(server, "POST", "/jobs/hello/run")["run_id"]
     page = visit.open(f"/runs/{run}")
     page.get_by_role("button", name="Cancel", exact=True).click()
