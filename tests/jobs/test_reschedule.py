@@ -9,7 +9,7 @@ import pytest
 
 from sexton.errors import Conflict, InvalidField
 from sexton.jobs.bulk import put_many
-from sexton.jobs.edit import edit, reschedule
+from sexton.jobs.edit import edit, reschedule, skip_next
 from sexton.jobs.preview import preview_job
 from sexton.jobs.read import get
 from sexton.jobs.spread import jitter_of
@@ -27,6 +27,15 @@ async def dispositions(database: Database, job: Any, now: datetime, minutes: int
     """(minutes after 12:34, disposition or reason) of every occurrence from then on."""
     found = await list_occurrences(Context(database, now=now), number(job), NOW, at(minutes), limit=1000)
     return [(round((each.scheduled_at - at(0)) / MINUTE), each.reason or each.disposition) for each in found]
+
+
+async def test_one_that_is_put_back_is_not_told_as_moved(database: Database) -> None:
+    job = await make(database, schedule=HOURLY)
+    await skip_next(Context(database, now=NOW), "report")
+    shown = await reschedule(Context(database, now=NOW), "report", at(60))
+    assert (shown.next_run_at, shown.moved_from) == (at(60), None)
+    assert (await preview_job(Context(database, now=NOW), "report")).occurrences[0].note is None
+    assert await dispositions(database, job, NOW, 150) == [(60, "upcoming"), (120, "upcoming")]
 
 
 async def test_later(database: Database) -> None:

@@ -184,7 +184,9 @@ def show(row: Mapping[str, Any]) -> JobView:
             **{name: row[name] for name in SHOWN},
             **_completion(row),
             "next_run_at": next_at,
-            "moved_from": move.origin if move is not None and move.to == next_at and not move.skip else None,
+            "moved_from": move.origin
+            if move is not None and not move.skip and move.origin != move.to == next_at
+            else None,
             # None if the zone database no longer has the zone: the job's problem says so.
             "next_run_local": next_at and local_iso(next_at, row["timezone"]),
             "last_run_at": max(runs, default=None),

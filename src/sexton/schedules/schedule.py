@@ -412,7 +412,7 @@ class Schedule:
             note = change_note(hit.change, local, actual)
         elif skipped == "rescheduled":
             note = "left out" if self.move is not None and self.move.skip else "its run was moved"
-        elif self.move is not None and at == self.move.to and not self.move.skip:
+        elif self.move is not None and at == self.move.to != self.move.origin and not self.move.skip:
             note = f"moved from {self.move.origin.astimezone(self.zone.info):%Y-%m-%d %H:%M:%S}"
         elif calendar is not None:
             note = f"excluded by {calendar.name}" if calendar.name else "on an excluded day"
