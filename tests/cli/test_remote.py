@@ -72,6 +72,8 @@ def test_a_job_from_a_file(sexton: Sexton, tmp_path: Path) -> None:
     assert (made["name"], made["owner"]) == ("a", "y")
     replaced = sexton("jobs", "add", "--file", str(file), "--replace", "--json").json()
     assert (replaced["job_id"], replaced["owner"]) == (made["job_id"], "x")
+    misspelt = sexton("jobs", "add", "--file", "-", stdin='{"name": "z", "schedul": "@daily"}')
+    assert "did you mean schedule?" in misspelt.err
     taken = sexton("jobs", "add", "--file", "-", stdin=file.read_text())
     assert taken.code == 1
     assert made["job_id"] in taken.err

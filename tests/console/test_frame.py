@@ -310,11 +310,14 @@ def test_the_playground_loads_no_frame_for_those_who_are_not_signed_in(
     with Server(database_url, settings=Settings(api_keys="k" * 40)) as guarded:
         stranger = Visit(browser.new_context(locale="en-GB", timezone_id=ZONE), guarded.url)
         scripts = scripts_of(stranger)
+        asked: list[str] = []
+        stranger.context.on("response", lambda response: asked.append(f"{response.status} {response.url}"))
         page = stranger.open("/playground")
         expect(page.locator("h1")).to_be_visible()
         expect(page.get_by_role("link", name="Console")).to_be_visible()
         expect(page.get_by_role("navigation", name="Pages")).to_have_count(0)
         assert "Frame" not in names_of(scripts)
+        assert [each for each in asked if not each.startswith("2")] == []
         stranger.context.close()
         stranger.check()
 

@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { Outlet, useLocation } from 'react-router'
 import { ApiError, call } from '@/api/client'
+import { kept, NAMESPACE } from '@/parts/kept'
 import { prefixOf } from './address'
 
 const OPEN = '/playground'
@@ -18,7 +19,9 @@ const Guest = lazy(() => import('./Guest'))
 
 export function Root() {
   const open = isOpen(useLocation().pathname)
-  const session = useQuery({ queryKey: ['session'], queryFn: () => call('GET /session', {}), staleTime: 60_000, enabled: open, retry: (count, error) => !(error instanceof ApiError) && count < 1 })
-  if (open && session.isPending) return null
+  // A browser in which the console was never shown is asked nothing: it would be refused.
+  const known = kept(NAMESPACE) !== null
+  const session = useQuery({ queryKey: ['session'], queryFn: () => call('GET /session', {}), staleTime: 60_000, enabled: open && known, retry: (count, error) => !(error instanceof ApiError) && count < 1 })
+  if (open && session.isLoading) return null
   return <Suspense fallback={null}>{open && !session.data ? <Guest><Outlet /></Guest> : <Frame />}</Suspense>
 }

@@ -5,12 +5,12 @@ import { ApiError, call, isRefused, setSession } from '@/api/client'
 import { LiveFeed, useLive, type Live } from '@/api/live'
 import type { CallerView, Role } from '@/api/schema'
 import { browserZone, validZone, type ZoneChoice } from '@/parts/instant'
+import { keep, kept, NAMESPACE } from '@/parts/kept'
 import { DEFAULT, inNamespace, listIn, namespaceIn } from './address'
 
 const RANK: Record<Role, number> = { viewer: 0, worker: 0, operator: 1, editor: 2, admin: 3 }
 /** In the roles of a caller and of a key: all namespaces. */
 export const EVERYWHERE = '*'
-const NAMESPACE = 'sexton.namespace'
 const ZONE = 'sexton.zone'
 const LONGEST_WAIT_MS = 10_000
 // Until then it may be a moment without a network.
@@ -134,20 +134,4 @@ export function startingNamespace(caller: CallerView, wanted: string | null): st
   if (wanted && (everywhere || wanted in caller.roles)) return wanted
   if (everywhere || 'default' in caller.roles) return 'default'
   return Object.keys(caller.roles)[0] ?? 'default'
-}
-
-function kept(name: string): string | null {
-  try {
-    return localStorage.getItem(name)
-  } catch {
-    return null // storage is forbidden
-  }
-}
-
-function keep(name: string, value: string): void {
-  try {
-    localStorage.setItem(name, value)
-  } catch {
-    // The choice lasts as long as the page.
-  }
 }

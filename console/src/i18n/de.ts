@@ -1229,6 +1229,7 @@ const de: Readonly<Record<string, string>> = {
   'sun': 'So',
   'By channel': 'Nach Kanal',
   'of the latest {count}': 'der letzten {count}',
+  'the latest {count}': 'die letzten {count}',
   'What is held, and why': 'Was zurückgehalten wird, und warum',
   'What is more waits for the next day.': 'Was darüber ist, wartet auf den nächsten Tag.',
   'What is more waits.': 'Was darüber ist, wartet.',

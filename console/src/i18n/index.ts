@@ -6,6 +6,7 @@
  *     tn('{count} run', '{count} runs', 3)
  */
 import { useSyncExternalStore } from 'react'
+import { keep, kept } from '@/parts/kept'
 
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof LANGUAGES
@@ -77,28 +78,14 @@ export async function setLanguage(chosen: Language): Promise<void> {
   sentences = chosen === 'de' ? sentencesOf((await import('./de.server')).default) : []
   language = chosen
   document.documentElement.lang = chosen
-  remember(chosen)
+  keep(STORED, chosen)
   for (const listener of listeners) listener()
 }
 
 /** The language that was chosen, or that the browser asks for. */
 export function preferredLanguage(): Language {
-  let stored: string | null = null
-  try {
-    stored = localStorage.getItem(STORED)
-  } catch {
-    // A browser may forbid storage; the choice then lasts as long as the page.
-  }
-  const asked = stored ?? navigator.language.slice(0, 2)
+  const asked = kept(STORED) ?? navigator.language.slice(0, 2)
   return asked in LANGUAGES ? (asked as Language) : 'en'
-}
-
-function remember(chosen: Language): void {
-  try {
-    localStorage.setItem(STORED, chosen)
-  } catch {
-    // See `preferredLanguage`.
-  }
 }
 
 function subscribe(listener: () => void): () => void {

@@ -116,7 +116,9 @@ class JobSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defa
     timeout_seconds: Annotated[int, Meta(ge=1, le=MONTH, description="How long an attempt may take.")] = 300
     missed_window: Annotated[
         MissedWindow | None,
-        about("What happens to missed times: SKIP, RUN_ONCE or RUN_ALL (each, one after another)."),
+        about(
+            "What happens to missed times: SKIP, RUN_ONCE (the default) or RUN_ALL (each, one after another)."
+        ),
     ] = None
     max_missed: Annotated[
         int, Meta(ge=0, le=10_000, description="How many missed times RUN_ALL runs at most.")

@@ -113,7 +113,8 @@ def add(
         raise InvalidField(
             "missing_field", "the job has no name", field="name", hint="sexton jobs add NAME --schedule …"
         )
-    if "schedule" not in spec:
+    # Of a file the server says what is wrong: the name of the field may be misspelt.
+    if "schedule" not in spec and file is None:
         raise InvalidField(
             "missing_field", "the job has no schedule", field="schedule", hint="add --schedule 'every 10s'"
         )
