@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 
@@ -14,7 +15,9 @@ def now() -> datetime:
 
 def iso(at: datetime, timespec: str = "auto") -> str:
     """An instant as text, in UTC: `2026-06-08T13:00:00Z`."""
-    return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+    with suppress(OverflowError):  # on the first and the last day of all there is no such time in UTC
+        at = at.astimezone(UTC)
+    return at.isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def whole_second(at: datetime) -> datetime:

@@ -1,4 +1,5 @@
 -- The names of the queues of a namespace that jobs have used or that have limits or a pause, as `named`, each with its row as `queue`, if it has one.
+-- Expects :namespace.
 from (
     select lane.queue as name from sexton.lanes as lane where lane.namespace = :namespace
     union
