@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-import asyncpg
 import pytest
 from playwright.sync_api import Route, expect
 
 from sexton.cli.client import Client
-from sexton.postgres.row import number_of
 from tests.cli.server import Server
 from tests.console.conftest import Visit, ask
 
@@ -81,33 +79,6 @@ def test_a_page_of_a_list_that_fails_is_asked_for_by_a_person(visit: Visit, serv
     expect(page.get_by_text("130", exact=True)).to_be_visible()
     expect(page.get_by_text("no such place")).to_have_count(0)
     assert len(asked) == 2
-
-
-def test_a_long_log_is_shown_to_its_end(visit: Visit, server: Server, database_url: str) -> None:
-    spec = {"name": "hello", "schedule": "@yearly", "target": {"handler": "sexton.noop"}}
-    job = ask(server, "POST", "/jobs", spec)["job_id"]
-    run = ask(server, "POST", f"/jobs/{job}/run", {})["run_id"]
-    server.run(_write_lines(database_url, number_of("r", run, "run"), 1200))
-    page = visit.open(f"/runs/{run}")
-    expect(page.get_by_text("line 1000", exact=True)).to_be_attached()
-    page.get_by_role("button", name="Show the next lines").click()
-    expect(page.get_by_role("button", name="Show the next lines")).to_have_count(0)
-    # Also those that the stream of events has brought meanwhile are there once.
-    for number in (1001, 1200):
-        expect(page.get_by_text(f"line {number}", exact=True)).to_have_count(1)
-
-
-async def _write_lines(url: str, run: int, count: int) -> None:
-    connection = await asyncpg.connect(url)
-    try:
-        await connection.execute(
-            "insert into run_logs (run_id, attempt, at, message) "
-            "select $1, 1, now() + n * interval '1 ms', 'line ' || n from generate_series(1, $2::int) n",
-            run,
-            count,
-        )
-    finally:
-        await connection.close()
 
 
 def test_the_schedule_of_the_playground_is_edited_in_the_middle(visit: Visit) -> None:
