@@ -31,6 +31,7 @@ from sexton.security.audit import list_changes
 from tests.seeding import Store
 
 READERS = 300
+SHARDS = 4
 SKIPPED = RunFilter(statuses=("skipped",), skipped=True)
 
 
@@ -60,39 +61,39 @@ async def test_a_newcomer_sees_a_system_that_has_been_at_work(database: Database
     assert await fill(context) == 0
 
 
-async def test_what_an_interrupted_start_has_left_is_made_anew(
-    own_database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def interrupt(database: Database, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """Make the example up to a step of it."""
+
     async def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    database = await Database.open(own_database_url, size=5)
     with monkeypatch.context() as patched:
-        patched.setattr(example_data, "fill_notifications", interrupted)
+        patched.setattr(example_data, step, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            await make_example(database, shards=64, readers=READERS)
+            await make_example(database, shards=SHARDS, readers=READERS)
+
+
+async def test_what_an_interrupted_start_has_left_is_made_anew(
+    own_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = await Database.open(own_database_url, size=5)
+    await interrupt(database, monkeypatch, "fill_notifications")
     context = Context(database, actor="demo")
     assert (await list_jobs(context)).items
-    assert await make_example(database, shards=64, readers=READERS) == len(USUAL) + 1 + LATER
+    assert await make_example(database, shards=SHARDS, readers=READERS) == len(USUAL) + 1 + LATER
     assert (await list_campaigns(context, status=None, cursor=None, limit=10)).items
-    assert await make_example(database, shards=64, readers=READERS) == 0
+    assert await make_example(database, shards=SHARDS, readers=READERS) == 0
     await database.close()
 
 
 async def test_what_people_have_made_beside_an_interrupted_demo_is_kept(
     own_database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
     database = await Database.open(own_database_url, size=5)
-    with monkeypatch.context() as patched:
-        patched.setattr(example_data, "write_past", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            await make_example(database, shards=4)
+    await interrupt(database, monkeypatch, "write_past")
     ann = Context(database, actor="user:ann")
     await create(ann, JobSpec(name="mine", schedule="@daily", target={"handler": "work"}))
-    assert await make_example(database, shards=4) == 0
+    assert await make_example(database, shards=SHARDS) == 0
     assert "mine" in {job.name for job in (await list_jobs(ann)).items}
     await database.close()
 
