@@ -79,7 +79,7 @@ class ItemsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
 
     dry_run: Annotated[bool, Meta(description="Only count the selected ones, and show some.")] = False
     expected: Annotated[
-        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse with 409 if more than this are selected.")
+        Annotated[int, Meta(ge=0)] | None, Meta(description="Refuse if more than this are selected.")
     ] = None
     after: Annotated[
         str | None, Meta(description="Continue after this row: the `cursor` of the previous answer.")

@@ -146,7 +146,7 @@ class ActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     dry_run: Annotated[bool, Meta(description="Only count the selected jobs, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more jobs than this are selected."),
+        Meta(description="Refuse if more jobs than this are selected."),
     ] = None
     after: Annotated[
         str | None, Meta(description="Continue after this job: the `cursor` of the previous answer.")

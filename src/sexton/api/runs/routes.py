@@ -117,7 +117,7 @@ class RunActionRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     dry_run: Annotated[bool, Meta(description="Only count the selected runs, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more runs than this are selected."),
+        Meta(description="Refuse if more runs than this are selected."),
     ] = None
     after: Annotated[
         str | None, Meta(description="Continue after this row: the `cursor` of the previous answer.")
@@ -153,14 +153,16 @@ class DeadFilter(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """Which dead letters. Needs at least one of the fields, or `all`."""
 
     job: Annotated[str | None, Meta(description="Those of this job: its id or name.")] = None
-    error_group: Annotated[str | None, Meta(description="Those with this cause (see /dead/groups).")] = None
+    error_group: Annotated[
+        str | None, Meta(description="Those with this cause: the `error_group` of a letter.")
+    ] = None
     reason: Annotated[DeadReason | None, Meta(description="Those that died like this.")] = None
     before: Annotated[datetime | None, Meta(description="Those that died before this instant.")] = None
     all: Annotated[bool, Meta(description="Select every dead letter.")] = False
     dry_run: Annotated[bool, Meta(description="Only count the selected letters, and show some.")] = False
     expected: Annotated[
         Annotated[int, Meta(ge=0)] | None,
-        Meta(description="Refuse with 409 if more letters than this are selected."),
+        Meta(description="Refuse if more letters than this are selected."),
     ] = None
 
 
