@@ -3,7 +3,7 @@ import { Modal } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconArrowRight, IconCalendarEvent, IconMail, IconPlayerPlay, IconRepeat, IconSearch, IconSend, IconSkull, IconTemplate, IconUser, type Icon } from '@tabler/icons-react'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState, type RefObject } from 'react'
 import { useNavigate } from 'react-router'
 import { call } from '@/api/client'
 import type { Found } from '@/api/schema'
@@ -56,20 +56,37 @@ export function pathOf(found: Pick<Found, 'kind' | 'id' | 'title'>): string {
 }
 
 export function Search({ open, close }: { open: boolean; close: () => void }) {
+  const [text, setText] = useState('')
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (!open) return
+    // What is typed before the field is there, and has the focus, is typed into it.
+    const early = (event: KeyboardEvent) => {
+      const { key, ctrlKey, metaKey, altKey } = event
+      if (key.length !== 1 || ctrlKey || metaKey || altKey || (field.current && document.activeElement === field.current)) return
+      event.preventDefault()
+      event.stopPropagation()
+      setText((before) => before + key)
+    }
+    window.addEventListener('keydown', early, true)
+    return () => {
+      window.removeEventListener('keydown', early, true)
+      setText('')
+    }
+  }, [open])
   return (
     <Modal.Root opened={open} onClose={close} padding={0} size={600} yOffset="12vh" centered={false}>
       <Modal.Overlay />
       <Modal.Content aria-label={t('Search')}>
-        <Modal.Body p={0}>{open && <Inside close={close} />}</Modal.Body>
+        <Modal.Body p={0}>{open && <Inside text={text} setText={setText} field={field} close={close} />}</Modal.Body>
       </Modal.Content>
     </Modal.Root>
   )
 }
 
-function Inside({ close }: { close: () => void }) {
+function Inside({ text, setText, field, close }: { text: string; setText: (text: string) => void; field: RefObject<HTMLInputElement | null>; close: () => void }) {
   const session = useSession()
   const navigate = useNavigate()
-  const [text, setText] = useState('')
   const [asked] = useDebouncedValue(text.trim(), 120)
   const [at, setAt] = useState(0)
   const list = useId()
@@ -112,6 +129,7 @@ function Inside({ close }: { close: () => void }) {
       <div className={classes.field}>
         <IconSearch size={16} aria-hidden />
         <input
+          ref={field}
           data-autofocus
           autoFocus
           role="combobox"
